@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from django.db.models import F
+from django.conf import settings
 from django.http import Http404
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
@@ -16,7 +16,7 @@ from annotation_service import access
 from annotation_service.db import write
 from annotation_service.edits import Conflict, fingerprint
 from annotation_service.http import download
-from annotation_service.inputs import Problem, Refused
+from annotation_service.inputs import ENCODINGS, Refused
 from annotation_service.json_input import parse_json
 from annotation_service.models import Job
 from datasets.access import get_upload
@@ -24,17 +24,18 @@ from datasets.exports import DOWNLOAD_FORMATS
 from datasets.importing.document import ImportReport
 from datasets.importing.options import DECISIONS, DROP, KEEP, UPDATE
 from datasets.item_lists import ItemFilter
+from datasets.label_table import ADD, BECOMES, SKIP, read_rows
 from datasets.models import Dataset, Item, TextCorrection, Upload
 from datasets.models.correction import Moves, cut_anew
-from datasets.models.dataset import MarkCount
 from datasets.statistics import label_counts, statistics_of
 from datasets.text_history import moves_in_words
-from datasets.views.exporting import ExportForm, export_file, losses_of
+from datasets.views.exporting import ExportForm, export_or_start, losses_of
 from datasets.views.pages import item_of
 from datasets.views.uploads import add_form, create_form
 from ontologies.models import Ontology, OntologyKind
 
 from .blueprint_operations import show_blueprint
+from .forms import valid
 from .models import Scope
 from .operations import FILE, Call, Rows, operation, project_of, time_of
 
@@ -45,6 +46,11 @@ NEW = f"name description kind entity_ontology relation_ontology {CONSTRAINTS} re
 FILTER = "q has label external upload"
 # What no form has, and an upload keeps.
 CARRIED = ("encoding", "reading", "labels", "agreed", *DECISIONS)
+# What is asked for beside the options.
+ASKED_ALONE = ("file_name", "dry_run", "make_ontology", "agree")
+DATASET, UPLOAD = "datasets/<int:dataset>", "uploads/<int:upload>"
+ITEM = f"{DATASET}/items/<int:item>"
+datasets, uploads = partial(operation, section="Datasets"), partial(operation, section="Uploads")
 
 project_of["upload"] = lambda pk: Upload.objects.filter(pk=pk).values_list("dataset__project", flat=True).first()
 
@@ -56,15 +62,21 @@ def _taken(call: Call, dataset: Dataset | None = None, **more: Any) -> Upload:
     """What was sent, as an upload with the options that were asked for. Nothing is kept of what its form refuses."""
     if dataset is None and not (call.asked["name"] or call.asked["file_name"]):
         raise Refused("Give the dataset a name.", place="name")
+    sent = {name: value for name, value in call.asked.items() if value and name not in ASKED_ALONE}
+    objects = {name: _object_in(sent[name], name) for name in ("reading", "labels") if name in sent}
     upload = Upload.begin(call.sent, by=call.user, options={}, dataset=dataset)
-    try:
-        sent = {name: value for name, value in call.asked.items() if value is not None}
-        objects = {name: _object_in(sent[name], name) for name in ("reading", "labels") if name in sent}
+    with _discarded_if_refused(upload):
         _settle(call, upload, sent | objects | more)
-    except BaseException:
+    return upload
+
+
+@contextmanager
+def _discarded_if_refused(upload: Upload) -> Iterator[None]:
+    try:
+        yield
+    except Refused:
         upload.discard()
         raise
-    return upload
 
 
 def _object_in(text: str, name: str) -> dict[str, Any]:
@@ -77,13 +89,16 @@ def _object_in(text: str, name: str) -> dict[str, Any]:
 
 def _settle(call: Call, upload: Upload, sent: Mapping[str, Any]) -> None:
     """Change options of an upload as its form takes them; the others stay. It has to be checked again."""
+    if sent.get("encoding", "") not in ENCODINGS:
+        raise Refused(f"Encodings are {', '.join(filter(None, ENCODINGS))}.", place="encoding")
     make = partial(add_form, call, upload.dataset) if upload.dataset else partial(create_form, call)
     kept: Any = {"initial": upload.options, "kept": upload}
     usual = make(**kept)
     given = {name: usual.get_initial_for_field(field, name) for name, field in usual.fields.items()}
+    if other := next((name for name in sent if name not in usual.fields and name not in CARRIED), None):
+        raise Refused("This cannot be chosen here.", place=other)
     form = make({**given, **sent}, **kept)
-    if not form.is_valid():
-        raise Refused([Problem(name.strip("_"), text) for name, texts in form.errors.items() for text in texts])
+    valid(form)
     carried = {name: value for name, value in {**upload.options, **sent}.items() if name in CARRIED}
     upload.change({**carried, **form.options})
 
@@ -92,22 +107,18 @@ def _stored(call: Call, upload: Upload) -> Job | Dataset:
     """At once or, of a large one, by a job. Nothing is kept of a small one that is refused."""
     if upload.is_large:
         return upload.start_job("store_upload", by=call.user)
-    try:
+    with _discarded_if_refused(upload):
         return upload.store()
-    except Refused:
-        upload.discard()
-        raise
 
 
 def _checked(call: Call, upload: Upload) -> Job | dict[str, Any]:
     return upload.begin_check(by=call.user) or show_upload(upload)
 
 
-@operation(
+@datasets(
     "POST",
     "datasets",
     Scope.MANAGE,
-    section="Datasets",
     body=FILE,
     answer="NewDataset",
     status=201,
@@ -122,7 +133,7 @@ def create_dataset(call: Call) -> Any:
     “make_ontology” makes the ontologies that are not chosen, of the labels in the file.
     """
     access.require_creator(call)
-    is_dry, makes = call.asked.pop("dry_run"), call.asked.pop("make_ontology")
+    is_dry, makes = call.asked["dry_run"], call.asked["make_ontology"]
     if is_dry and makes:
         raise Refused("A dry run makes no ontologies: make them for the upload that waits.", place="make_ontology")
     of_kinds = {f"make_{of}_ontology": makes and not call.asked[f"{of}_ontology"] for of in OntologyKind.values}
@@ -136,7 +147,7 @@ def create_dataset(call: Call) -> Any:
     return stored if isinstance(stored, Job) else show_blueprint(stored)
 
 
-@operation("GET", "datasets/<int:dataset>/statistics", Scope.READ, section="Datasets", answer="DatasetStatistics")
+@datasets("GET", f"{DATASET}/statistics", Scope.READ, answer="DatasetStatistics")
 def get_statistics(call: Call, dataset: int) -> Any:
     """Read the figures of a dataset: lengths, frequent words, and how many marks that came with it have each label."""
     found = access.readable(call, Dataset, dataset)
@@ -151,9 +162,7 @@ def get_statistics(call: Call, dataset: int) -> Any:
     return figures | {"labels": counts}
 
 
-@operation(
-    "GET", "datasets/<int:dataset>/download/<str:format>", Scope.READ, section="Datasets", sends_file=True, query=FILTER
-)
+@datasets("GET", f"{DATASET}/download/<str:format>", Scope.READ, sends_file=True, query=FILTER)
 def download_dataset(call: Call, dataset: int, format: str) -> HttpResponseBase:
     """Download the items of a dataset, or those that match, as json, json-lines, text or cleaned text."""
     found = access.readable(call, Dataset, dataset)
@@ -164,11 +173,10 @@ def download_dataset(call: Call, dataset: int, format: str) -> HttpResponseBase:
     return download(call, partial(chosen.write, found, items), chosen.file_name(found), chosen.content_type)
 
 
-@operation(
+@datasets(
     "POST",
-    "datasets/<int:dataset>/exports",
+    f"{DATASET}/exports",
     Scope.READ,
-    section="Datasets",
     answer="Losses",
     sends_file=True,
     may_take_long=True,
@@ -178,12 +186,12 @@ def download_dataset(call: Call, dataset: int, format: str) -> HttpResponseBase:
 def export_dataset(call: Call, dataset: int) -> Any:
     """Export a dataset in the format of another program. With “dry_run” the answer tells what that loses."""
     found = access.readable(call, Dataset, dataset)
-    form = ExportForm({"format": call.asked["format"] or ""})
-    if not form.is_valid():
-        raise Refused(form.errors["format"][0], place="format")
-    if call.asked["dry_run"]:
-        return {"losses": losses_of(found, form.cleaned_data)}
-    return export_file(call, found, form.cleaned_data["format"])
+    chosen = valid(ExportForm({"format": call.asked["format"] or ""}))
+    if not call.asked["dry_run"]:
+        return export_or_start(call, found, chosen["format"])
+    if found.row_count > settings.JOB_ROWS:
+        raise Refused("Of so many items the job tells what is lost, with the file.", place="dry_run")
+    return {"losses": losses_of(found, chosen)}
 
 
 # --- Items -------------------------------------------------------------------------------------------------------------
@@ -203,18 +211,7 @@ def show_item(item: Item) -> dict[str, Any]:
     }
 
 
-def _show_marks(count: MarkCount) -> dict[str, int]:
-    return count._asdict()
-
-
-@operation(
-    "GET",
-    "datasets/<int:dataset>/items",
-    Scope.READ,
-    section="Datasets",
-    answer="Item",
-    query=f"{FILTER} external_id removed limit cursor",
-)
+@datasets("GET", f"{DATASET}/items", Scope.READ, answer="Item", query=f"{FILTER} external_id removed limit cursor")
 def list_items(call: Call, dataset: int) -> Rows:
     """List the items of a dataset that match, by their numbers; with “removed” those of its bin."""
     found = access.readable(call, Dataset, dataset)
@@ -225,11 +222,10 @@ def list_items(call: Call, dataset: int) -> Rows:
     return Rows(items.defer("search_text"), lambda some: map(show_item, some), key="position")
 
 
-@operation(
+@datasets(
     "POST",
-    "datasets/<int:dataset>/items",
+    f"{DATASET}/items",
     Scope.MANAGE,
-    section="Datasets",
     body=FILE,
     answer="ItemOutcomes",
     may_take_long=True,
@@ -247,39 +243,32 @@ def upsert_items(call: Call, dataset: int) -> Any:
     500 texts at most (the setting MAX_CORRECTED_TEXTS); larger ones are refused: split them.
     """
     found = access.editable(call, Dataset, dataset)
-    is_dry, agreed = call.asked.pop("dry_run"), call.asked.pop("agree") or 0
-    decided = {"duplicates": UPDATE, "bad": DROP, "unmarked": KEEP, "agreed": agreed}
+    is_dry = call.asked["dry_run"]
+    decided = {"duplicates": UPDATE, "bad": DROP, "unmarked": KEEP, "agreed": call.asked["agree"]}
     upload = _taken(call, found, **decided)
     path = upload.outcomes_path
-    result = upload.begin_check(by=call.user) if is_dry else _stored(call, upload)
-    if isinstance(result, Job):
-        return result
-    items = [parse_json(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
+    with _discarded_if_refused(upload):
+        result = upload.begin_check(by=call.user) if is_dry else _stored(call, upload)
+        if isinstance(result, Job):
+            return result
+        if is_dry:
+            upload.found.raise_problems()
+    with path.open(encoding="utf-8") as lines:
+        items = [parse_json(line) for line in lines]
+    path.unlink()
     if is_dry:
-        problems = upload.found
         upload.discard()
-        if problems.is_broken:
-            problems.raise_problems()
-    path.unlink(missing_ok=True)
     counts = Counter(item["outcome"] for item in items)
     return {name: counts[name] for name in ("created", "replaced", "unchanged", "refused")} | {"items": items}
 
 
-@operation("GET", "datasets/<int:dataset>/items/<int:item>", Scope.READ, section="Datasets", answer="Item")
+@datasets("GET", ITEM, Scope.READ, answer="Item")
 def get_item(call: Call, dataset: int, item: int) -> Any:
     """Read an item, also one in the bin."""
     return show_item(item_of(access.readable(call, Dataset, dataset), item))
 
 
-@operation(
-    "PATCH",
-    "datasets/<int:dataset>/items/<int:item>",
-    Scope.MANAGE,
-    section="Datasets",
-    body="ItemChange",
-    answer="Item",
-    pages="datasets:edit_item",
-)
+@datasets("PATCH", ITEM, Scope.MANAGE, body="ItemChange", answer="Item", pages="datasets:edit_item")
 def change_item(call: Call, dataset: int, item: int) -> Any:
     """Change the external id or the extra fields of an item."""
     found = item_of(access.editable(call, Dataset, dataset), item)
@@ -289,11 +278,10 @@ def change_item(call: Call, dataset: int, item: int) -> Any:
     return show_item(item_of(found.dataset, item))
 
 
-@operation(
+@datasets(
     "POST",
-    "datasets/<int:dataset>/items/<int:item>/corrections",
+    f"{ITEM}/corrections",
     Scope.MANAGE,
-    section="Datasets",
     body="NewCorrection",
     answer="Correction",
     status=201,
@@ -339,14 +327,7 @@ def _show_correction(item: Item, done: TextCorrection) -> dict[str, Any]:
     return {"id": done.pk, "version": done.version, **who, **_show_moves(told)}
 
 
-@operation(
-    "GET",
-    "datasets/<int:dataset>/items/<int:item>/corrections",
-    Scope.READ,
-    section="Datasets",
-    answer="Correction",
-    query="limit cursor",
-)
+@datasets("GET", f"{ITEM}/corrections", Scope.READ, answer="Correction", query="limit cursor")
 def list_corrections(call: Call, dataset: int, item: int) -> Rows:
     """List the corrections of the text of an item, the oldest first."""
     found = item_of(access.readable(call, Dataset, dataset), item)
@@ -354,11 +335,10 @@ def list_corrections(call: Call, dataset: int, item: int) -> Rows:
     return Rows(rows, lambda some: (_show_correction(found, each) for each in some))
 
 
-@operation(
+@datasets(
     "POST",
-    "datasets/<int:dataset>/items/<int:item>/corrections/<int:correction>/undo",
+    f"{ITEM}/corrections/<int:correction>/undo",
     Scope.MANAGE,
-    section="Datasets",
     answer="Correction",
     status=201,
     pages="datasets:undo_correction",
@@ -379,11 +359,10 @@ def _chosen(call: Call, dataset: Dataset, **more: str) -> ItemFilter:
     return ItemFilter(dataset=dataset, selected=tuple(map(str, call.sent.get("items", ()))), **asked, **more)
 
 
-@operation(
+@datasets(
     "POST",
-    "datasets/<int:dataset>/removals",
+    f"{DATASET}/removals",
     Scope.MANAGE,
-    section="Datasets",
     body="Removal",
     answer="Removed",
     query=f"{FILTER} dry_run",
@@ -403,11 +382,10 @@ def remove_items(call: Call, dataset: int) -> Any:
     return answer
 
 
-@operation(
+@datasets(
     "POST",
-    "datasets/<int:dataset>/restorations",
+    f"{DATASET}/restorations",
     Scope.MANAGE,
-    section="Datasets",
     body="Restoration",
     answer="Restored",
     query=FILTER,
@@ -467,27 +445,24 @@ def _first_items(report: ImportReport, labels: Mapping[int, str]) -> Iterator[di
         yield {**item, **marks}
 
 
-@operation("GET", "uploads", Scope.READ, section="Uploads", answer="Upload", query="limit cursor")
+@uploads("GET", "uploads", Scope.READ, answer="Upload", query="limit cursor")
 def list_uploads(call: Call) -> Rows:
     """List the person's uploads that wait to be stored or discarded."""
     waiting = Upload.unfinished_of(call.user).select_related("by")
     return Rows(waiting, lambda some: map(show_upload, some))
 
 
-@operation(
-    "GET", "datasets/<int:dataset>/uploads", Scope.READ, section="Uploads", answer="Upload", query="limit cursor"
-)
+@uploads("GET", f"{DATASET}/uploads", Scope.READ, answer="Upload", query="limit cursor")
 def list_additions(call: Call, dataset: int) -> Rows:
     """List the uploads that were stored in a dataset, the oldest first."""
     stored = access.readable(call, Dataset, dataset).additions().select_related("by")
     return Rows(stored, lambda some: map(show_upload, some))
 
 
-@operation(
+@uploads(
     "POST",
-    "datasets/<int:dataset>/uploads",
+    f"{DATASET}/uploads",
     Scope.MANAGE,
-    section="Uploads",
     body=FILE,
     answer="Upload",
     status=201,
@@ -499,17 +474,16 @@ def begin_upload(call: Call, dataset: int) -> Any:
     return _checked(call, _taken(call, access.editable(call, Dataset, dataset)))
 
 
-@operation("GET", "uploads/<int:upload>", Scope.MANAGE, section="Uploads", answer="Upload")
+@uploads("GET", UPLOAD, Scope.MANAGE, answer="Upload")
 def get_upload_report(call: Call, upload: int) -> Any:
     """Read how an upload is read, and the report of what was found in it."""
     return show_upload(get_upload(call, upload))
 
 
-@operation(
+@uploads(
     "PATCH",
-    "uploads/<int:upload>",
+    UPLOAD,
     Scope.MANAGE,
-    section="Uploads",
     body="UploadChange",
     answer="Upload",
     may_take_long=True,
@@ -525,33 +499,34 @@ def change_upload(call: Call, upload: int) -> Any:
     return _checked(call, found)
 
 
-@operation(
+@uploads(
     "POST",
-    "uploads/<int:upload>/labels/<str:kind>",
+    f"{UPLOAD}/labels/<str:kind>",
     Scope.MANAGE,
-    section="Uploads",
     body="LabelNames",
     answer="Upload",
     may_take_long=True,
     pages="datasets:map_labels",
 )
 def map_labels(call: Call, upload: int, kind: str) -> Any:
-    """Say what the labels of a file are called in the ontology; it is checked again."""
+    """Say what the labels of a file are called in the ontology, and which are added to it; it is checked again."""
     found = get_upload(call, upload)
     chosen = found.options.get(f"{kind}_ontology") or 0
     ontology = get_object_or_404(access.all_readable(call, Ontology), pk=chosen)
-    new = call.sent.get("new", [])
+    called, added = call.sent.get("labels", {}), call.sent.get("new", [])
+    actions = [SKIP if ours is None else BECOMES for ours in called.values()] + [ADD] * len(added)
+    ours = [*called.values(), *added]
+    labels, new = read_rows({"theirs": [*called, *added], "action": actions, "ours": [*map(str, ours)]}, ontology)
     if new:
         access.editable(call, Ontology, ontology.pk)
-    found.map_labels(kind, call.sent.get("labels", {}), new, by=call.user)
+    found.map_labels(kind, labels, new, by=call.user)
     return _checked(call, found)
 
 
-@operation(
+@uploads(
     "POST",
-    "uploads/<int:upload>/ontologies/<str:kind>",
+    f"{UPLOAD}/ontologies/<str:kind>",
     Scope.MANAGE,
-    section="Uploads",
     answer="Upload",
     status=201,
     may_take_long=True,
@@ -561,19 +536,11 @@ def make_ontology(call: Call, upload: int, kind: str) -> Any:
     """Make an ontology of the labels in a file, instead of the one that was chosen for a new dataset."""
     found = get_upload(call, upload)
     access.require_creator(call)
-    found.make_ontology(kind)
+    found.make_ontologies(instead=kind)
     return _checked(call, found)
 
 
-@operation(
-    "POST",
-    "uploads/<int:upload>/store",
-    Scope.MANAGE,
-    section="Uploads",
-    answer="Blueprint",
-    may_take_long=True,
-    pages="datasets:store_upload",
-)
+@uploads("POST", f"{UPLOAD}/store", Scope.MANAGE, answer="Blueprint", may_take_long=True, pages="datasets:store_upload")
 def store_upload(call: Call, upload: int) -> Any:
     """Store an upload in its dataset, or as a new one. Asked again, it is stored once."""
     found = get_upload(call, upload)
@@ -582,15 +549,13 @@ def store_upload(call: Call, upload: int) -> Any:
     return found.start_job("store_upload", by=call.user) if found.is_large else show_blueprint(found.store())
 
 
-@operation(
-    "DELETE", "uploads/<int:upload>", Scope.MANAGE, section="Uploads", pages="datasets:discard_upload"
-)
+@uploads("DELETE", UPLOAD, Scope.MANAGE, pages="datasets:discard_upload")
 def discard_upload(call: Call, upload: int) -> None:
     """Discard an upload that was not stored."""
     get_upload(call, upload).discard()
 
 
-@operation("GET", "uploads/<int:upload>/files/<str:name>", Scope.MANAGE, section="Uploads", sends_file=True)
+@uploads("GET", f"{UPLOAD}/files/<str:name>", Scope.MANAGE, sends_file=True)
 def get_upload_file(call: Call, upload: int, name: str) -> HttpResponseBase:
     """Download all “problems” of an upload, its “bad” items as lines of JSON, or the “outcomes” of a dry run."""
     found = get_upload(call, upload)

@@ -435,6 +435,8 @@ class Upload(models.Model):
     def make_ontologies(self, *, instead: str = "") -> list[Ontology]:
         """Make a blueprint of the labels in the file for each kind of its marks that no ontology is chosen for, and for the kind
         that one is made for ``instead`` of the chosen. Raises `Refused`, and makes none, if a label can be none."""
+        if instead and (self.dataset or f"{instead}_ontology" not in self.options):
+            raise Refused("Only a new dataset gets new ontologies.")
         if not self.size:
             raise Refused(GONE)
         format = format_named(self.options["format"])

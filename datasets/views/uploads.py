@@ -436,8 +436,6 @@ def make_ontology(request: Request, pk: int, kind: str) -> HttpResponse:
     upload = get_upload(request, pk)
     access.require_creator(request)
     with refusal_as_message(request):
-        if upload.dataset or f"{kind}_ontology" not in upload.options:
-            raise Refused("Only a new dataset gets new ontologies.")
         make_and_check(request, upload, instead=kind)
     return redirect(upload)
 
