@@ -58,15 +58,15 @@ project_of["upload"] = lambda pk: Upload.objects.filter(pk=pk).values_list("data
 # --- Datasets ----------------------------------------------------------------------------------------------------------
 
 
-def _taken(call: Call, dataset: Dataset | None = None, **more: Any) -> Upload:
+def _taken(call: Call, dataset: Dataset | None, more: Mapping[str, Any]) -> Upload:
     """What was sent, as an upload with the options that were asked for. Nothing is kept of what its form refuses."""
     if dataset is None and not (call.asked["name"] or call.asked["file_name"]):
         raise Refused("Give the dataset a name.", place="name")
     sent = {name: value for name, value in call.asked.items() if value and name not in ASKED_ALONE}
-    objects = {name: _object_in(sent[name], name) for name in ("reading", "labels") if name in sent}
+    sent |= {name: _object_in(sent[name], name) for name in ("reading", "labels") if name in sent}
     upload = Upload.begin(call.sent, by=call.user, options={}, dataset=dataset)
     with _discarded_if_refused(upload):
-        _settle(call, upload, sent | objects | more)
+        _settle(call, upload, {**sent, **more})
     return upload
 
 
@@ -75,7 +75,8 @@ def _discarded_if_refused(upload: Upload) -> Iterator[None]:
     try:
         yield
     except Refused:
-        upload.discard()
+        if upload.state != Upload.State.DISCARDED:
+            upload.discard()
         raise
 
 
@@ -138,7 +139,7 @@ def create_dataset(call: Call) -> Any:
         raise Refused("A dry run makes no ontologies: make them for the upload that waits.", place="make_ontology")
     of_kinds = {f"make_{of}_ontology": makes and not call.asked[f"{of}_ontology"] for of in OntologyKind.values}
     with write() if makes else nullcontext():  # no ontology is left of what is refused
-        upload = _taken(call, **of_kinds)
+        upload = _taken(call, None, of_kinds if makes else {})
         if is_dry:
             return _checked(call, upload)
         if makes:
@@ -215,7 +216,7 @@ def show_item(item: Item) -> dict[str, Any]:
 def list_items(call: Call, dataset: int) -> Rows:
     """List the items of a dataset that match, by their numbers; with “removed” those of its bin."""
     found = access.readable(call, Dataset, dataset)
-    asked = {name: call.asked[name] or "" for name in FILTER.split()}
+    asked: dict[str, Any] = {name: call.asked[name] or "" for name in FILTER.split()}
     items = ItemFilter(dataset=found, bin="1" if call.asked["removed"] else "", **asked).matching()
     if call.asked["external_id"] is not None:
         items = items.filter(external_id=call.asked["external_id"])
@@ -245,7 +246,7 @@ def upsert_items(call: Call, dataset: int) -> Any:
     found = access.editable(call, Dataset, dataset)
     is_dry = call.asked["dry_run"]
     decided = {"duplicates": UPDATE, "bad": DROP, "unmarked": KEEP, "agreed": call.asked["agree"]}
-    upload = _taken(call, found, **decided)
+    upload = _taken(call, found, decided)
     path = upload.outcomes_path
     with _discarded_if_refused(upload):
         result = upload.begin_check(by=call.user) if is_dry else _stored(call, upload)
@@ -355,7 +356,7 @@ def _chosen(call: Call, dataset: Dataset, **more: str) -> ItemFilter:
     """The items that are named or, with “all”, every one that matches."""
     if bool(call.sent.get("items")) == bool(call.sent.get("all")):
         raise Refused("Name the items, or say “all” for every one that matches.", place="$.items")
-    asked = {name: call.asked[name] or "" for name in FILTER.split()}
+    asked: dict[str, Any] = {name: call.asked[name] or "" for name in FILTER.split()}
     return ItemFilter(dataset=dataset, selected=tuple(map(str, call.sent.get("items", ()))), **asked, **more)
 
 
@@ -471,7 +472,7 @@ def list_additions(call: Call, dataset: int) -> Rows:
 )
 def begin_upload(call: Call, dataset: int) -> Any:
     """Upload more items for a dataset, to be checked first: stored or discarded afterwards, also by a person on its page."""
-    return _checked(call, _taken(call, access.editable(call, Dataset, dataset)))
+    return _checked(call, _taken(call, access.editable(call, Dataset, dataset), {}))
 
 
 @uploads("GET", UPLOAD, Scope.MANAGE, answer="Upload")
@@ -492,8 +493,10 @@ def get_upload_report(call: Call, upload: int) -> Any:
 def change_upload(call: Call, upload: int) -> Any:
     """Change how an upload is read, or decide about what was found; it is checked again."""
     found = get_upload(call, upload)
-    if found.is_copy:
-        found.change({**found.options, **{name: each for name, each in call.sent.items() if name in DECISIONS}})
+    if call.sent.keys() <= {*CARRIED, "format"}:
+        found.change({**found.options, **call.sent})
+    elif found.is_copy:
+        raise Refused("Of a copy there are only decisions to take.")
     else:
         _settle(call, found, call.sent)
     return _checked(call, found)
