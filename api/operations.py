@@ -388,7 +388,7 @@ def _waited_for(job: Job, prefer: str) -> Job:
 
 
 def show_job(job: Job) -> dict[str, Any]:
-    page = job.result.get("url")
+    page = re.fullmatch(r"(?:/datasets)?/(\w+/\d+)/", job.result.get("url") or "")
     return {
         "id": job.pk,
         "kind": job.kind,
@@ -400,7 +400,7 @@ def show_job(job: Job) -> dict[str, Any]:
         "created_at": time_of(job.created_at),
         "finished_at": time_of(job.finished_at),
         "text": job.result.get("text", ""),
-        "resource": f"{PREFIX}{page.strip('/')}" if page and re.fullmatch(r"/\w+/\d+/", page) else None,
+        "resource": f"{PREFIX}{page[1]}" if page else None,
         "file": f"{PREFIX}jobs/{job.pk}/file" if job.state == JobState.DONE and "file" in job.result else None,
         "message": job.errors.get("message", ""),
         "problems": [{"place": place, "text": text} for place, text in job.errors.get("problems", [])],

@@ -96,3 +96,12 @@ def with_floats(text: str) -> str:
         return value if -(2**63) <= (value := int(digits)) < 2**63 else float(digits)
 
     return to_json(json.loads(text, parse_int=number))
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two values are the same in JSON, where true is not 1, but 1e3 is 1000."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(alike(value, other[name]) for name, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return one == other and isinstance(one, bool) == isinstance(other, bool)

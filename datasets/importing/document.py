@@ -26,8 +26,9 @@ from ..formats.own import TEXT, OwnFormat
 from ..kinds import DatasetKind
 from ..portions import portions
 from ..preprocessing import Counts, SameText, SeenTexts
-from .items import ItemBuilder, MarkedItem, NewItem
-from .options import CORRECT, DROP, MARK, REFUSE, REPLACE, SKIP, TAKES_LAST, ImportOptions
+from .items import ItemBuilder, KnownItem, MarkedItem, NewItem
+from .options import CORRECT, DROP, MARK, REFUSE, REPLACE, SKIP, TAKES_LAST, UPDATE, ImportOptions
+from .outcomes import CREATED, NO_OUTCOMES, REFUSED, REPLACED, UNCHANGED, Outcomes
 
 _LINES_PER_PROGRESS, _ITEMS_PER_PROGRESS = 2000, 500
 _KNOWN_AT_ONCE = 100  # items whose texts are compared with those of the dataset
@@ -73,6 +74,10 @@ class ImportReport(Counts):
     marks_changed: int = 0
     """Marks on these whose words change."""
     marks_lost: int = 0
+    new_fields: int = 0
+    """Items of the dataset that get other extra fields."""
+    unchanged: int = 0
+    """Items of the dataset that are in the document as they are."""
     marked: int = 0
     """Items of the dataset on which somebody gets the marks of the document."""
     same_ids: list[list[str]] = field(default_factory=list)
@@ -133,6 +138,11 @@ class ImportReport(Counts):
             raise Refused(lines, len(lines) + self.untold, at_least=self.problems.at_least)
 
     @property
+    def changes_items(self) -> bool:
+        """Whether an item of the dataset becomes another one, or somebody's."""
+        return bool(self.marked or self.corrected or self.new_fields)
+
+    @property
     def good_items(self) -> int:
         return self.items - self.items_refused
 
@@ -177,6 +187,8 @@ class ImportReport(Counts):
             (self.skipped, "item with a taken external id", "items with a taken external id", " left out"),
             (self.replaced, "item", "items", " replaced"),
             (self.corrected, "text", "texts", " corrected"),
+            (self.new_fields, "item", "items", " with other extra fields"),
+            (self.unchanged, "item", "items", " unchanged"),
             (self.marked, "item", "items", " of the dataset marked"),
             (self.inactive_marks, "mark", "marks", " with labels that are switched off"),
             (self.violation_total, "violation", "violations", " of constraints"),
@@ -278,9 +290,10 @@ class Reader:
     first.
 
     ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items;
-    ``with_other_texts`` picks those of some items of the document that stand there with another text. ``taken_ids`` are those
-    of them that the document has, too. ``known_texts`` are the originals that it has already. ``judge`` has the constraints that
-    bind the marks.
+    ``find_known`` says of some items of the document that stand there how they differ, and ``on_fields`` is called with the key
+    of an item that gets other extra fields, and with these. ``taken_ids`` are those of them that the document has, too.
+    ``known_texts`` are the originals that it has already. ``judge`` has the constraints that bind the marks. ``outcomes`` are
+    told of every item.
     ``on_problem`` is called with every problem, ``on_bad`` with the value of every item that has some.
     """
 
@@ -292,7 +305,9 @@ class Reader:
         known_ids: Mapping[str, int] | None = None,
         find_marked: "Callable[[Sequence[NewItem]], Sequence[MarkedItem | str | None]] | None" = None,
         on_marked: "Callable[[MarkedItem], object] | None" = None,
-        with_other_texts: Callable[[Sequence[NewItem]], Iterable[NewItem]] = lambda items: (),
+        find_known: Callable[[Sequence[NewItem]], Iterable[KnownItem]] = lambda items: (),
+        on_fields: Callable[[int, Mapping[str, Any]], object] | None = None,
+        outcomes: Outcomes = NO_OUTCOMES,
         known_texts: Iterable[str] = (),
         judge: Judge | None = None,
         progress: Progress = no_progress,
@@ -302,7 +317,7 @@ class Reader:
         self.path, self.options, self.progress = path, options, progress
         self.on_problem, self.on_bad = on_problem, on_bad
         self.known_ids, self.known_texts, self.judge = known_ids or {}, known_texts, judge
-        self.with_other_texts = with_other_texts
+        self.find_known, self.on_fields, self.outcomes = find_known, on_fields, outcomes
         self.find_marked, self.on_marked = find_marked, on_marked
         self.tally = Tally(judge.name_of) if judge else None
         self.labels = {"entity": Counter[int](), "relation": Counter[int]()}
@@ -343,12 +358,17 @@ class Reader:
                         report.preview.append(preview_of(item))
                     if report.is_good:
                         yield item
-            if report.is_good and not report.items and not report.marked and not self.corrected:
+            if report.is_good and not report.items and not report.changes_items and not self._may_change_nothing:
                 raise Refused(self._nothing_left())
         except Refused as error:
             report.is_broken, report.wrong_encoding = True, isinstance(error, WrongEncoding)
             self.add_problems(error)
         report.raise_problems()
+
+    @property
+    def _may_change_nothing(self) -> bool:
+        """Whether it is no mistake to send what is there already."""
+        return self.options.duplicates == UPDATE and bool(self.report.lines)
 
     def _nothing_left(self) -> str:
         is_text = self.format == TEXT
@@ -373,6 +393,7 @@ class Reader:
                 repeated[problem.text] = 0
         if self.on_problem:
             self.on_problem(problem)
+        self.outcomes.problem(problem)
 
     def add_problems(self, refused: Refused) -> None:
         for problem in refused.problems:
@@ -396,7 +417,9 @@ class Reader:
             if len(tokens) > max_tokens:
                 most = words.plural(max_tokens, "token,tokens")
                 self.add_problem(place, f"An item has at most {most}; this line has {words.number(len(tokens))}.")
+                self.outcomes.add(REFUSED, place)
             else:
+                self.outcomes.add(CREATED, place)
                 yield NewItem(place, original, tokens, found)
 
     def _filled_lines(self, file: IO[bytes]) -> Iterator[tuple[int, str]]:
@@ -408,6 +431,7 @@ class Reader:
             if length > limit:  # cutting it into tokens could take all memory
                 text = f"An item has at most {words.number(limit)} characters; this line has {words.number(length)}."
                 self.add_problem(f"line {number}", text)
+                self.outcomes.add(REFUSED, f"line {number}")
             elif not line or line.isspace():
                 self.report.blank += 1
             else:
@@ -444,6 +468,7 @@ class Reader:
                 report.tokens += len(item.tokens)
                 report.without_offsets += item.offsets is None
                 self._count_marks(item)
+                self.outcomes.add(CREATED, item.place, item.external_id)
                 yield item
             if unmarked and report.items and report.is_good:
                 self._tell_unmarked()
@@ -473,21 +498,29 @@ class Reader:
 
     def _not_there(self, built: Iterator[tuple[NewItem, Element]]) -> Iterator[tuple[NewItem, Element]]:
         """Those that become new items. Of the others the text or the marks are taken, if that was decided."""
-        if (decided := self.options.duplicates) not in (CORRECT, MARK):
+        if (decided := self.options.duplicates) not in (CORRECT, UPDATE, MARK):
             yield from built
             return
         for some in portions(built, lambda _: 1, most=_KNOWN_AT_ONCE, heaviest=_KNOWN_AT_ONCE):
-            yield from self._correct(some) if decided == CORRECT else self._mark(some)
+            yield from self._mark(some) if decided == MARK else self._correct(some)
 
     def _correct(self, some: Sequence[tuple[NewItem, Element]]) -> Iterator[tuple[NewItem, Element]]:
         known = [item for item, _ in some if item.external_id in self.known_ids]
         self.report.left_out += sum(item.mark_count for item in known)
-        for item in self.with_other_texts(known):
-            if len(self.corrected) == (most := settings.MAX_CORRECTED_TEXTS):
-                text = f"A file corrects at most {words.plural(most, 'text,texts')} of a dataset. Split it."
-                raise Refused(text, place=item.place)
-            self.report.corrected += 1
-            self.corrected[item.external_id] = item._replace(entities=(), relations=())
+        for pk, number, item, has_other_text, has_other_fields in self.find_known(known):
+            if has_other_text:
+                if len(self.corrected) == (most := settings.MAX_CORRECTED_TEXTS):
+                    text = f"A file corrects at most {words.plural(most, 'text,texts')} of a dataset. Split it."
+                    raise Refused(text, place=item.place)
+                self.report.corrected += 1
+                self.corrected[item.external_id] = item._replace(entities=(), relations=())
+            if self.options.duplicates == UPDATE:
+                self.report.new_fields += has_other_fields
+                self.report.unchanged += not (has_other_text or has_other_fields)
+                if has_other_fields and self.on_fields:
+                    self.on_fields(pk, item.extra_fields)
+                outcome = REPLACED if has_other_text or has_other_fields else UNCHANGED
+                self.outcomes.add(outcome, item.place, item.external_id, pk, number)
         yield from (each for each in some if each[0].external_id not in self.known_ids)
 
     def _mark(self, some: Sequence[tuple[NewItem, Element]]) -> Iterator[tuple[NewItem, Element]]:
@@ -530,12 +563,14 @@ class Reader:
     def objects_before(self) -> Iterator[Element]:
         """The objects of a document that is going to be read, and whose problems are told then."""
         once = copy(self)
-        once.report, once.on_problem, once.on_bad = ImportReport(), None, None
+        once.report, once.on_problem, once.on_bad, once.outcomes = ImportReport(), None, None, NO_OUTCOMES
         with suppress(Refused), self.path.open("rb") as file:
             yield from (piece for piece in once.pieces(file) if isinstance(piece.value, dict))
 
     def _set_aside(self, piece: Element) -> None:
         self.report.bad_items += 1
+        value = piece.value if isinstance(piece.value, dict) else {}
+        self.outcomes.add(REFUSED, piece.place, value.get("external_id"))
         if self.on_bad and piece.value is not None:
             self.on_bad(piece.value)
 
@@ -663,10 +698,11 @@ class _ExternalIds:
             reader.add_problem(reader.place_in(item.place, "$.external_id"), text)
         elif decided == SKIP:
             reader.report.skipped += 1
-        elif decided == MARK:
+        elif decided in (MARK, UPDATE):
             if is_first:
                 return True
-            reader.add_problem(item.place, f"“{external_id}” is the external id of {taken_by}: its marks came twice.")
+            its = "its marks" if decided == MARK else "it"
+            reader.add_problem(item.place, f"“{external_id}” is the external id of {taken_by}: {its} came twice.")
         elif decided == REPLACE or not is_first:
             reader.report.replaced += 1
         return decided in TAKES_LAST and self.last.get(external_id) == at

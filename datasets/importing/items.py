@@ -114,6 +114,17 @@ class MarkedItem(NamedTuple):
     item: NewItem
 
 
+class KnownItem(NamedTuple):
+    """An item of a dataset by its key and number, and what a document has with its external id."""
+
+    pk: int
+    number: int
+    new: NewItem
+    has_other_text: bool
+    has_other_fields: bool
+    """Of a document that has extra fields for it."""
+
+
 class ItemBuilder:
     """Makes items of JSON values."""
 

@@ -15,6 +15,7 @@ from ..kinds import DatasetKind
 from ..preprocessing import Preprocessing
 
 REFUSE, KEEP, DROP, SKIP, REPLACE, CORRECT, MARK = "refuse", "keep", "drop", "skip", "replace", "correct", "mark"
+UPDATE = "update"
 TAKES_LAST = (REPLACE, CORRECT)  # of the items of a document with the same external id
 
 
@@ -82,6 +83,12 @@ class ImportOptions:
             f" corrects at most {limits.MAX_CORRECTED_TEXTS:,} texts; those that are the same do not count.",
         ),
         (
+            UPDATE,
+            "Correct their texts and fields, but lose no mark",
+            "The same, and the extra fields are those of the file, where it has some. An item of which a mark would be lost is"
+            " refused.",
+        ),
+        (
             MARK,
             "Take their marks alone",
             "Items that are there already, with this external id or, without one, with the same text, stay as they are, and the"
@@ -91,6 +98,8 @@ class ImportOptions:
     )
     # Whose the marks become: those that came with the dataset, as accepted or as suggested ones, or a member's.
     whose: str = ""
+    # So many marks may be lost where items are updated: all that would be, or else none is.
+    agreed: int = 0
     # Nobody makes such marks anew, but a download may have them.
     inactive: str = decision(
         REFUSE,
@@ -154,13 +163,14 @@ class ImportOptions:
         kind = DatasetKind(value.get("kind", DatasetKind.STANDARD))
         return cls(
             kind=kind,
-            **{name: value[name] for name in ("format", "encoding", "reading", "labels", "whose") if name in value},
+            **{name: value[name] for name in _AS_GIVEN if name in value},
             preprocessing=Preprocessing.of(value, kind),
             ontologies={of: _ontology(of, value.get(f"{of}_ontology")) for of in kind.label_kinds},
             **decided(value),
         )
 
 
+_AS_GIVEN = ("format", "encoding", "reading", "labels", "whose", "agreed")
 DECISIONS: dict[str, Decision] = {
     each.name: each.metadata["decision"] for each in fields(ImportOptions) if "decision" in each.metadata
 }

@@ -5,7 +5,7 @@ locked for no longer than that. Rows know their keys beforehand: to find each ot
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from typing import Any, NamedTuple
@@ -45,6 +45,10 @@ STORE_MARKS = (
     " SELECT %(relation)s + id, %(annotation)s + annotation_id, %(entity)s + source_id, %(entity)s + target_id, uid, label_id,"
     " %(status)s, %(origin)s, %(now)s, %(now)s FROM spool_relation",
 )
+CHANGE_FIELDS = (
+    "UPDATE datasets_item SET extra_fields = changed.extra_fields FROM spool_fields AS changed"
+    " WHERE datasets_item.id = changed.id"
+)
 # Rows are written in batches of at most this many items or, roughly, characters.
 BATCH, BATCH_CHARACTERS = 2000, 2_000_000
 MARK_CHARACTERS = 100
@@ -66,7 +70,7 @@ class Spool:
     def __init__(self, author: "Author | None" = None) -> None:
         """With an ``author`` all items are their work, those without marks, too; else marks came with the dataset."""
         self.author = author
-        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS}
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in (*COLUMNS, "fields")}
         self._keys = {table: new_keys(f"datasets_{table}") for table in COLUMNS}
         self._positions = count()
 
@@ -76,10 +80,11 @@ class Spool:
             execute("PRAGMA temp.page_size = 65536")  # the largest: fewer calls of the operating system
         for table, columns in COLUMNS.items():
             execute(f"CREATE TEMPORARY TABLE spool_{table} AS SELECT {columns} FROM datasets_{table} LIMIT 0")
+        execute("CREATE TEMPORARY TABLE spool_fields AS SELECT id, extra_fields FROM datasets_item LIMIT 0")
         return self
 
     def __exit__(self, *error: object) -> None:
-        for table in COLUMNS:
+        for table in self._rows:
             execute(f"DROP TABLE IF EXISTS spool_{table}")
 
     def add(self, items: Iterable[NewItem]) -> None:
@@ -101,6 +106,12 @@ class Spool:
         """Add the marks of an item that is in the dataset."""
         self._add_marks(marked.item, marked.pk, is_there=True)
         if len(self._rows["annotation"]) >= BATCH:
+            self._write()
+
+    def change_fields(self, pk: int, fields: Mapping[str, Any]) -> None:
+        """Add other extra fields for an item that is in the dataset."""
+        self._rows["fields"].append((pk, to_compact_json(fields)))
+        if len(self._rows["fields"]) >= BATCH:
             self._write()
 
     def _add_marks(self, item: NewItem, key: int, *, is_there: bool) -> None:
@@ -144,6 +155,12 @@ class Spool:
             execute(STORE_ITEMS, params)
         for statement in STORE_MARKS:
             execute(statement, params)
+
+    def store_fields(self, without: Collection[int]) -> int:
+        """Of items that are there, but not of those with some keys; in the transaction of the caller. Returns how many."""
+        kept = f" AND changed.id NOT IN ({', '.join(map(str, without))})" if without else ""
+        with json_unchecked():
+            return execute(CHANGE_FIELDS + kept)
 
 
 # --- What the databases do in different ways -----------------------------------------------------------------------------

@@ -84,6 +84,14 @@ class Line(NamedTuple):
     """The keys of users; 0 stands for the dataset, and “gold” for what was decided."""
 
 
+class MarksLost(Refused):
+    """A text that would cost marks which nobody has agreed to lose."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        super().__init__(f"{words.plural(count, 'mark,marks')} would be lost.")
+
+
 class RowMove(NamedTuple):
     row: Row
     """As it is before."""
@@ -160,6 +168,10 @@ class Moves:
                     line = said, after, row["label_id"], row["status"]
                     lines.setdefault(line, []).append(people[row["annotation_id"]])
         return sorted((Line(*line, who) for line, who in lines.items()), key=lambda line: not line.after)
+
+    @property
+    def lost(self) -> int:
+        return sum(len(line.people) for line in self.lines if not line.after)
 
     def _words_at(self, place: Place) -> list[str]:
         return self.new.tokens[place[0] : place[1] + 1]
@@ -270,14 +282,16 @@ class TextCorrection(models.Model):
         return f"item {self.item_id}, version {self.version}"
 
     @classmethod
-    def make(cls, item: Item, new: NewItem, *, by: User, was_version: int) -> "TextCorrection":
+    def make(
+        cls, item: Item, new: NewItem, *, by: User, was_version: int, agreed: int | None = None
+    ) -> "TextCorrection":
         """Give an item another text, and move all that is put on its tokens. Raises `Conflict` with its text of now, if that is
-        not the one that the author saw."""
+        not the one that the author saw; for ``agreed`` see `put`."""
         with write():
             locked = item.locked_to_change()
             if locked.text_version != was_version:
                 raise Conflict({"text": locked.original})
-            return cls.put(locked, new, by=by)
+            return cls.put(locked, new, by=by, agreed=agreed)
 
     def undo(self, *, by: User) -> "TextCorrection":
         """Give the item the text of before, with the marks as they were; those that were made since move to it."""
@@ -293,12 +307,23 @@ class TextCorrection(models.Model):
             return self.put(item, before, by=by, undone=self)
 
     @classmethod
-    def put(cls, item: Item, new: NewItem, *, by: User, undone: "TextCorrection | None" = None) -> "TextCorrection":
-        """The same in the transaction of the caller, who has locked the item and its dataset."""
+    def put(
+        cls,
+        item: Item,
+        new: NewItem,
+        *,
+        by: User,
+        undone: "TextCorrection | None" = None,
+        agreed: int | None = None,
+    ) -> "TextCorrection":
+        """The same in the transaction of the caller, who has locked the item and its dataset. Raises `MarksLost`, and has stored
+        nothing, if somebody has ``agreed`` to another number of them."""
         if (new.original, new.tokens) == (item.original, item.tokens):
             raise Refused("This is the text that the item has.")
         _check_duplicate(item, new)
         moves, dataset, count = Moves(item, new, undone), item.dataset, len(new.tokens)
+        if agreed is not None and moves.lost not in (0, agreed):
+            raise MarksLost(moves.lost)
         correction = cls.objects.create(
             item=item,
             version=item.text_version + 1,

@@ -28,18 +28,20 @@ from ontologies.pasted_lists import from_fullnames
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
 
+from ..extra_fields import alike
 from ..formats import elements_of, format_named, labels_of
 from ..formats.dataset_format import DatasetSource
 from ..formats.own import JSON
 from ..importing.document import ImportReport, Progress, Reader, no_progress
-from ..importing.items import MarkedItem, NewEntity, NewItem
-from ..importing.options import MARK, SKIP, ImportOptions
+from ..importing.items import KnownItem, MarkedItem, NewEntity, NewItem
+from ..importing.options import MARK, SKIP, UPDATE, ImportOptions
+from ..importing.outcomes import Outcomes
 from ..importing.storage import Author, Spool
 from ..kinds import DatasetKind
 from ..portions import token_lists
 from .annotation import Annotation
 from .copying import CopyReader
-from .correction import Moves, TextCorrection
+from .correction import MarksLost, Moves, TextCorrection
 from .dataset import Dataset, goes_with_datasets
 from .item import Item
 from .marks import Mark
@@ -81,12 +83,25 @@ class ImportContext:
             self.options,
             known_ids=self.known_ids,
             find_marked=self._find_marked if self.author else None,
-            with_other_texts=lambda items: [new for _, new in _to_correct(self.dataset, items)],
+            find_known=self._find_known,
             known_texts=known_texts,
             judge=Judge(rules, self.options.ontologies.values()) if rules else None,
             progress=progress,
             **told,
         )
+
+    def _find_known(self, items: Sequence[NewItem]) -> Iterator[KnownItem]:
+        """See `Reader`. By their positions, which have an index and stay."""
+        if self.dataset is None:
+            return
+        numbers = {each.external_id: self.known_ids[each.external_id] for each in items}
+        found = self.dataset.items().filter(position__in=among([number - 1 for number in numbers.values()]))
+        there = {item.number: item for item in found.defer("search_text", "offsets")}
+        for new in items:
+            if item := there.get(numbers[new.external_id]):
+                has_other_text = (item.original, item.tokens) != (new.original, new.tokens)
+                has_other_fields = bool(new.extra_fields) and not alike(item.extra_fields, new.extra_fields)
+                yield KnownItem(item.pk, item.number, new, has_other_text, has_other_fields)
 
     def _author(self) -> User | None:
         """The member whose marks those of the file are; None if they came with the dataset."""
@@ -242,6 +257,8 @@ def _external_ids(dataset: Dataset) -> dict[str, int]:
     return {external_id: position + 1 for external_id, position in ids.iterator()}
 
 
+Refusals = dict[int, tuple[Refused, NewItem]]
+"""Why items of a dataset, by their keys, do not become what a document has for them."""
 _ATTEMPTS = 3
 GONE = "The uploaded file is not there any more. Upload it again."
 
@@ -310,6 +327,15 @@ class Upload(models.Model):
     def bad_path(self) -> Path:
         """The items with problems as JSON Lines, to be corrected; absent if there are none. It stays for a day."""
         return kept_file(f"{self.file}.bad")
+
+    @property
+    def outcomes_path(self) -> Path:
+        """What becomes of each item, if items of the dataset are updated. It stays for a day."""
+        return kept_file(f"{self.file}.outcomes")
+
+    @property
+    def updates_items(self) -> bool:
+        return self.options.get("duplicates") == UPDATE
 
     @property
     def size(self) -> int:
@@ -409,6 +435,8 @@ class Upload(models.Model):
     def make_ontologies(self, *, instead: str = "") -> list[Ontology]:
         """Make a blueprint of the labels in the file for each kind of its marks that no ontology is chosen for, and for the kind
         that one is made for ``instead`` of the chosen. Raises `Refused`, and makes none, if a label can be none."""
+        if instead and (self.dataset or f"{instead}_ontology" not in self.options):
+            raise Refused("Only a new dataset gets new ontologies.")
         if not self.size:
             raise Refused(GONE)
         format = format_named(self.options["format"])
@@ -428,17 +456,24 @@ class Upload(models.Model):
     def examine(self, progress: Progress = no_progress, job: Job | None = None) -> ImportReport:
         """Dry run: read everything and keep the report; store no items."""
         self._refuse_if_over(job, Upload.objects.all())
-        with self._lists() as told:
+        with self._lists() as told, Outcomes(wanted=self.updates_items) as outcomes:
             context = ImportContext(self.options, self.dataset, self.by)
-            reader = context.reader(self.path, progress, **told)
+            reader = context.reader(self.path, progress, **told, outcomes=outcomes)
             report = reader.check()
             if dataset := context.dataset:
                 taken = dataset.items_with_external_ids(reader.taken_ids)
                 report.marks_at_stake = dataset.marks_of(taken)._asdict()
+                refused: Refusals = {}
                 for item, new in _to_correct(dataset, reader.corrected.values()):
-                    for line in Moves(item, new).lines:
-                        report.marks_changed += len(line.people) if line.after else 0
-                        report.marks_lost += 0 if line.after else len(line.people)
+                    moves = Moves(item, new)
+                    report.marks_changed += sum(len(line.people) for line in moves.lines if line.after)
+                    report.marks_lost += moves.lost
+                    if moves.lost and self.updates_items:
+                        refused[item.pk] = MarksLost(moves.lost), new
+                if report.marks_lost == context.options.agreed:
+                    refused.clear()
+                _take_back(reader, refused)
+                outcomes.write(self.outcomes_path, _in_words(refused))
                 try:
                     dataset.check_room(report.items - len(reader.replaced_ids))
                 except Refused as error:
@@ -460,7 +495,7 @@ class Upload(models.Model):
         for _ in range(_ATTEMPTS):
             if dataset := self._try_to_store(progress, job):
                 self.refresh_from_db()
-                delete_files(was, keep=self.bad_path if self.file else None)
+                delete_files(was, keep=[kept_file(f"{was}.outcomes"), *([self.bad_path] if self.file else [])])
                 return dataset
         raise Refused("The labels or the items of the dataset change at the moment. Try again.")
 
@@ -469,6 +504,13 @@ class Upload(models.Model):
             store(self._locked(), state=self.State.DISCARDED, file="", report={})
         delete_files(self.file)
         self.refresh_from_db()
+
+    def begin_check(self, *, by: User) -> Job | None:
+        """Examine it at once or, if it is large, by a job."""
+        if self.is_large:
+            return self.start_job("check_upload", by=by)
+        self.examine()
+        return None
 
     def start_job(self, kind: str, *, by: User) -> Job:
         """Start the job ``check_upload`` or ``store_upload``."""
@@ -486,8 +528,9 @@ class Upload(models.Model):
         """None if what the reading depends on has changed before the dataset was locked."""
         context = ImportContext(self.options, self.dataset, self.by)
         author = Author(context.author.pk, self.by.pk, self.name) if context.author else None
-        with Spool(author) as spool, self._lists() as told:
-            reader = context.reader(self.path, progress, **told, on_marked=spool.mark)
+        with Spool(author) as spool, self._lists() as told, Outcomes(wanted=self.updates_items) as outcomes:
+            also = {"on_marked": spool.mark, "on_fields": spool.change_fields}
+            reader = context.reader(self.path, progress, **told, **also, outcomes=outcomes)
             try:
                 spool.add(reader)
             except Refused:
@@ -500,28 +543,63 @@ class Upload(models.Model):
                 if dataset is None or (report.marked and not context.is_still_unbegun()):
                     return None
                 upload = self._locked(job)
-                status = context.options.status or dataset.given_status
-                first = dataset.append_items(spool, report, replaced=reader.replaced_ids, by=self.by, status=status)
-                for item, new in _to_correct(dataset, reader.corrected.values()):
-                    TextCorrection.put(item.locked_to_change(), new, by=self.by)
-                if author:
-                    dataset.widen(DatasetKind.RICH, {})
+                refused = self._correct_texts(dataset, reader)
+                report.new_fields = spool.store_fields(refused)
+                report.raise_problems()
+                result = {"url": dataset.get_absolute_url(), "text": f"“{dataset}” is as it was."}
+                if report.items or report.changes_items:
+                    self._put_into(dataset, upload, context, spool, reader)
+                    result["text"] = upload.outcome(dataset)
                 else:
-                    dataset.widen(context.options.kind, context.options.ontologies)
-                store(
-                    upload,
-                    dataset=dataset,
-                    number=(dataset.uploads.aggregate(n=Max("number"))["n"] or 0) + 1,
-                    first_position=first,
-                    item_count=report.items,
-                    report=report.as_json(),
-                    state=self.State.STORED,
-                    stored_at=timezone.now(),
-                    file=self.file if report.bad_items else "",
-                )
+                    store(upload, state=self.State.DISCARDED, file="", report={})
+                if self.updates_items:
+                    arrived = dataset.items().filter(position__gte=upload.first_position or 0)
+                    created = arrived.values_list("pk", "position").iterator()
+                    outcomes.write(self.outcomes_path, _in_words(refused), created)
+                    result |= {"file": self.outcomes_path.name, "name": f"{self.name} outcomes.jsonl"}
                 if job:
-                    job.finish(url=dataset.get_absolute_url(), text=upload.outcome(dataset))
+                    job.finish(**result)
         return dataset
+
+    def _put_into(self, dataset: Dataset, row: "Upload", context: ImportContext, spool: Spool, reader: Reader) -> None:
+        """Add the new items, and the record of what came: in the same transaction."""
+        report, options = reader.report, context.options
+        status = options.status or dataset.given_status
+        first = dataset.append_items(spool, report, replaced=reader.replaced_ids, by=self.by, status=status)
+        if context.author:
+            dataset.widen(DatasetKind.RICH, {})
+        else:
+            dataset.widen(options.kind, options.ontologies)
+        store(
+            row,
+            dataset=dataset,
+            number=(dataset.uploads.aggregate(n=Max("number"))["n"] or 0) + 1,
+            first_position=first,
+            item_count=report.items,
+            report=report.as_json(),
+            state=self.State.STORED,
+            stored_at=timezone.now(),
+            file=self.file if report.bad_items else "",
+        )
+
+    def _correct_texts(self, dataset: Dataset, reader: Reader) -> Refusals:
+        """In the transaction that has locked the dataset. Where items are updated, those that would lose marks which nobody has
+        agreed to lose, or get a text that cannot be theirs, are refused one by one."""
+        corrections = _to_correct(dataset, reader.corrected.values())
+        agreed, refused = reader.options.agreed, Refusals()
+        lost = sum(Moves(item, new).lost for item, new in corrections) if agreed else 0
+        for item, new in corrections:
+            at_most = 0 if self.updates_items and lost != agreed else None
+            try:
+                TextCorrection.put(item.locked_to_change(), new, by=self.by, agreed=at_most)
+            except Refused as error:
+                if not self.updates_items:
+                    raise
+                refused[item.pk] = error, new
+        if corrections:
+            dataset.refresh_from_db(fields=["token_count"])
+        _take_back(reader, refused)
+        return refused
 
     @contextmanager
     def _lists(self) -> Iterator[dict[str, Callable[[Any], object]]]:
@@ -577,6 +655,21 @@ def _to_correct(dataset: Dataset | None, texts: Iterable[NewItem]) -> list[tuple
     return [(item, text) for item, text in both if (item.original, item.tokens) != (text.original, text.tokens)]
 
 
+def _take_back(reader: Reader, refused: Refusals) -> None:
+    """Report corrections that are refused as items with problems."""
+    for why, new in refused.values():
+        reader.add_problem(new.place, str(why))
+        reader.report.corrected -= 1
+        reader.report.bad_items += 1
+        if reader.on_bad:
+            value = {"original": new.original, "tokens": new.tokens, "external_id": new.external_id}
+            reader.on_bad(value | ({"extra_fields": new.extra_fields} if new.extra_fields else {}))
+
+
+def _in_words(refused: Refusals) -> dict[int, tuple[str, int]]:
+    return {pk: (str(why), why.count if isinstance(why, MarksLost) else 0) for pk, (why, _) in refused.items()}
+
+
 def _complete(options: Mapping[str, Any], dataset: Dataset | None) -> dict[str, Any]:
     """The options with all that the dataset decides, if there is one, and how the file before this one was read."""
     decided = dataset.import_options if dataset else {}
@@ -599,10 +692,10 @@ def _keeping(file: File) -> Iterator[dict[str, str]]:
         yield {"name": (Path(file.name or "").name or "text")[: settings.MAX_FILE_NAME_CHARACTERS], "file": kept}
 
 
-def delete_files(name: str, keep: Path | None = None) -> None:
+def delete_files(name: str, keep: Collection[Path] = ()) -> None:
     """Delete a kept file with its lists."""
-    for path in (kept_file(f"{name}{suffix}") for suffix in ("", ".problems", ".bad") if name):
-        if path != keep:
+    for path in (kept_file(f"{name}{suffix}") for suffix in ("", ".problems", ".bad", ".outcomes") if name):
+        if path not in keep:
             path.unlink(missing_ok=True)
 
 

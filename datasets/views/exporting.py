@@ -61,19 +61,21 @@ def export(request: Request, pk: int) -> HttpResponseBase:
     dataset = access.readable(request, Dataset, pk)
     form = ExportForm(request.POST if request.method == "POST" else request.GET)
     if request.method == "GET" or not form.is_valid():
-        return show_export(request, form, dataset.name, dataset.row_count, lambda chosen: _losses(dataset, chosen))
-    format = form.cleaned_data["format"]
+        return show_export(request, form, dataset.name, dataset.row_count, lambda chosen: losses_of(dataset, chosen))
+    made = export_or_start(request, dataset, form.cleaned_data["format"])
+    return redirect("job", pk=made.pk) if isinstance(made, Job) else made
+
+
+def export_or_start(request: Request, dataset: Dataset, format: str) -> HttpResponseBase | Job:
+    """The file or, of many rows, the job that writes it."""
     if dataset.row_count > settings.JOB_ROWS:
-        return redirect("job", pk=_start(request, dataset, format).pk)
+        target = {"dataset": dataset.pk, "format": format}
+        target |= {"project": dataset.project_id} if dataset.project_id else {}
+        return start_job("export_dataset", title=f"Export “{dataset}”", by=request.user, target=target)
     name = export_name(format_named(format), dataset.name)
     return download(request, lambda target: write_dataset(dataset, format, target), name)
 
 
-def _start(request: Request, dataset: Dataset, format: str) -> Job:
-    target = {"dataset": dataset.pk, "format": format} | ({"project": dataset.project_id} if dataset.project_id else {})
-    return start_job("export_dataset", title=f"Export “{dataset}”", by=request.user, target=target)
-
-
-def _losses(dataset: Dataset, chosen: Mapping[str, Any]) -> list[str]:
+def losses_of(dataset: Dataset, chosen: Mapping[str, Any]) -> list[str]:
     with snapshot():
         return count_losses(format_named(chosen["format"]), export_of(dataset, dataset.items(), Whose()))

@@ -64,23 +64,23 @@ SAMPLE_LINES, SAMPLE_LINE = 5, 120
 
 @require_http_methods(["GET", "POST"])
 def create(request: Request) -> HttpResponse:
-    return receive(request, create_form(request))
+    return receive(request, create_form(request, *posted(request)))
 
 
 @require_http_methods(["GET", "POST"])
 def add_items(request: Request, pk: int) -> HttpResponse:
     dataset = access.editable(request, Dataset, pk)
-    return receive(request, add_form(request, dataset))
+    return receive(request, add_form(request, dataset, *posted(request)))
 
 
-def create_form(request: Request, **options: Any) -> NewDatasetForm:
+def create_form(request: Request, *bound: Any, **options: Any) -> NewDatasetForm:
     ontologies, constraints = access.blueprints(request, Ontology), access.blueprints(request, ConstraintSet)
-    return NewDatasetForm(*posted(request), ontologies=ontologies, constraints=constraints, **options)
+    return NewDatasetForm(*bound, ontologies=ontologies, constraints=constraints, **options)
 
 
-def add_form(request: Request, dataset: Dataset, **options: Any) -> AddForm:
+def add_form(request: Request, dataset: Dataset, *bound: Any, **options: Any) -> AddForm:
     constraints = access.blueprints(request, ConstraintSet) if dataset.is_blueprint else None
-    return AddForm(*posted(request), dataset=dataset, constraints=constraints, **options)
+    return AddForm(*bound, dataset=dataset, constraints=constraints, **options)
 
 
 def posted(request: Request) -> tuple[Any, ...]:
@@ -113,12 +113,8 @@ def make_and_check(request: Request, upload: Upload, *, instead: str = "") -> No
 
 
 def check(request: Request, upload: Upload) -> None:
-    """Check an upload at once or, if it is large, by a job."""
     with refusal_as_message(request):
-        if upload.is_large:
-            upload.start_job("check_upload", by=request.user)
-        else:
-            upload.examine()
+        upload.begin_check(by=request.user)
 
 
 @contextmanager
@@ -413,7 +409,8 @@ def change_upload(request: Request, pk: int) -> HttpResponse:
 
 def _form(request: Request, upload: Upload) -> SourceForm:
     kept: Any = {"initial": upload.options, "kept": upload}
-    return add_form(request, upload.dataset, **kept) if upload.dataset else create_form(request, **kept)
+    bound = posted(request)
+    return add_form(request, upload.dataset, *bound, **kept) if upload.dataset else create_form(request, *bound, **kept)
 
 
 @require_POST
@@ -439,8 +436,6 @@ def make_ontology(request: Request, pk: int, kind: str) -> HttpResponse:
     upload = get_upload(request, pk)
     access.require_creator(request)
     with refusal_as_message(request):
-        if upload.dataset or f"{kind}_ontology" not in upload.options:
-            raise Refused("Only a new dataset gets new ontologies.")
         make_and_check(request, upload, instead=kind)
     return redirect(upload)
 

@@ -1,0 +1,68 @@
+"""A request with a key that is killed, or comes twice at once, and is sent again: done once, and answered alike."""
+
+from itertools import count
+
+import pytest
+
+from annotation_service.models import Job
+from api.models import KeptAnswer, Token
+from ontologies.models import Ontology
+from tests import factories, faults
+from tests.api.asks import request
+from tests.threads import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def token(alice):
+    return Token.make(alice, "t", scope="manage")[1]
+
+
+def send(token, ontology, key="k", name="Once"):
+    return request(
+        "POST", f"/api/v1/ontologies/{ontology.pk}/copies", token, {"name": name}, **{"Idempotency-Key": key}
+    )
+
+
+@pytest.mark.soak
+def test_killed_at_any_moment_and_sent_again_it_is_done_once(token, alice):
+    ontology = factories.ontology(owner=alice)
+    for number in count(1):
+        key = f"k{number}"
+
+        was_killed = faults.killed_at(number, lambda key=key: (send(token, ontology, key, key), None)[1])
+        answers = [send(token, ontology, key, key) for _ in range(2)]
+        assert [each.status_code for each in answers] == [201, 201]
+        assert answers[0].content == answers[1].content
+        assert Ontology.objects.filter(name=key).count() == 1
+        if not was_killed:  # it had fewer statements
+            break
+    assert number > 10
+
+
+def test_sent_many_times_at_once_it_is_done_once(token, alice):
+    ontology = factories.ontology(owner=alice)
+    answers = at_once(*[lambda: send(token, ontology)] * 6)
+    assert {(each.status_code, each.content) for each in answers} == {(201, answers[0].content)}
+    assert Ontology.objects.filter(name="Once").count() == 1
+
+
+def test_what_was_refused_is_tried_again(token, alice):
+    ontology = factories.ontology(owner=alice)
+    assert send(token, ontology, name=" ").status_code == 422
+    assert KeptAnswer.objects.count() == 0
+    assert send(token, ontology).status_code == 201
+
+
+def test_of_long_work_the_job_is_kept_and_shown_as_it_is_then(token, alice, settings):
+    settings.JOB_ROWS = 0
+    ontology = factories.ontology(owner=alice)
+    first, again = send(token, ontology), send(token, ontology)
+    assert (
+        (first.status_code, first.json()["id"])
+        == (again.status_code, again.json()["id"])
+        == (202, Job.objects.get().pk)
+    )
+    Job.objects.update(state="done", result={"text": "Ready."})
+    assert (send(token, ontology).status_code, send(token, ontology).json()["text"]) == (200, "Ready.")
