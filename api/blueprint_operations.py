@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from annotation_service import access
 from annotation_service.blueprints import PagedBlueprint
 from annotation_service.edits import fingerprint
+from annotation_service.inputs import clean_title
 from annotation_service.models import Job, start_job
 from annotation_service.paging import named
 from datasets.models import Dataset
@@ -71,11 +72,11 @@ def change_thing(call: Call, model: Any, pk: int) -> Any:
 
 
 def copy_thing(call: Call, model: Any, pk: int) -> Job | dict[str, Any]:
-    thing = access.duplicable(call, model, pk)
+    thing, name = access.duplicable(call, model, pk), clean_title(call.sent["name"])
     if thing.row_count > settings.JOB_ROWS:
-        target = {"model": thing._meta.label, "pk": thing.pk, "name": call.sent["name"]}
+        target = {"model": thing._meta.label, "pk": thing.pk, "name": name}
         return start_job("duplicate", title=f"Duplicate “{thing}”", by=call.user, target=target)
-    return show_blueprint(thing.copy_to(by=call.user, name=call.sent["name"]))
+    return show_blueprint(thing.copy_to(by=call.user, name=name))
 
 
 def delete_thing(call: Call, model: Any, pk: int) -> None:

@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
-from annotation_service.inputs import Problem, Refused
+from annotation_service.inputs import Problem, Refused, clean_title
 from annotation_service.models import Job
 from datasets.models import Annotation, Layer
 from projects import access
@@ -283,7 +283,7 @@ def create_gold_dataset(call: Call, project: int) -> Any:
     """Make a dataset of one’s own of the gold; a large one by a job."""
     blueprint_access.require_creator(call)
     found = access.project(call, project, Right.KEEP)
-    made = gold_views.make_or_start(found, by=call.user, name=call.sent["name"])
+    made = gold_views.make_or_start(found, by=call.user, name=clean_title(call.sent["name"]))
     return made if isinstance(made, Job) else show_blueprint(made)
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 import zipfile
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -33,6 +34,7 @@ from tests.threads import at_once, running
 pytestmark = pytest.mark.django_db(transaction=True)
 
 KEY = "k" * 60
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -292,6 +294,7 @@ def test_a_file_that_is_deleted_meanwhile_is_left_out(project, path, settings, m
 
 
 def test_an_older_one_is_brought_up_to_date(project, path, settings):
+    Annotation.objects.update(touched_at=LONG_AGO)
     before = everything(settings)
     call_command("migrate", "work", "zero", verbosity=0)
     try:
@@ -302,6 +305,7 @@ def test_an_older_one_is_brought_up_to_date(project, path, settings):
         assert ["work", "0001_initial"] not in json.loads(archive.read("manifest.json"))["migrations"]
     restore(path)
     assert ("work", "0001_initial") in MigrationRecorder(connection).applied_migrations()
+    Annotation.objects.update(touched_at=LONG_AGO)  # all counts as changed since
     assert everything(settings) == before
 
 

@@ -77,10 +77,11 @@ def test_the_codebook_shows_gold_to_those_who_read_everybodys_marks(project, ite
 @pytest.mark.django_db(transaction=True)
 def test_the_migration_tells_what_came_with_the_dataset(item, carol):
     own, given = Annotation.start(item, carol), factories.annotation(item.dataset.items()[1])
-    before = list(Annotation.objects.order_by("pk").values())
+    fields = [field.attname for field in Annotation._meta.concrete_fields if field.name != "touched_at"]  # set anew
+    before = list(Annotation.objects.order_by("pk").values(*fields))
     call_command("migrate", "datasets", "0033", verbosity=0)
     call_command("migrate", verbosity=0)
-    assert list(Annotation.objects.order_by("pk").values()) == before
+    assert list(Annotation.objects.order_by("pk").values(*fields)) == before
     assert (Annotation.objects.get(pk=own.pk).layer, Annotation.objects.get(pk=given.pk).layer) == ("own", "given")
     with pytest.raises(IntegrityError), transaction.atomic():
         Annotation.objects.create(item=item)

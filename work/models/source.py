@@ -217,6 +217,7 @@ class Source(models.Model):
         if project is None or Right.MANAGE not in project.rights_of(by):
             raise Refused("You do not manage this project any more.")
         with write():
+            project.locked()
             store(self, is_on=is_on)
             if is_on:
                 return project.match_preannotations(by=by) if self.kind == self.Kind.PREANNOTATIONS else None
