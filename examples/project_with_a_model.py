@@ -5,6 +5,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).parent.parent / "client"))
 from annotation_client import Service
@@ -16,11 +17,11 @@ TABLE = "id,text\nWO-1,replace the hose of the pump\nWO-2,pump leaks\nWO-3,hose 
 WORDS = {"pump": "PhysicalObject/Pump", "hose": "PhysicalObject/Hose", "leaks": "State", "worn": "State"}
 
 
-def found(path):
+def found(path: str) -> dict[str, Any] | None:
     return next((each for each in service.all(path, q=NAME) if each["name"] == NAME and not each.get("project")), None)
 
 
-def model(item):  # one that knows four words
+def model(item: dict[str, Any]) -> dict[str, Any]:  # one that knows four words
     marks = [(at, WORDS[token]) for at, token in enumerate(item["tokens"]) if token in WORDS]
     entities = [{"start": at, "end": at, "label": label, "score": 0.9} for at, label in marks]
     return {"external_id": item["external_id"], "entities": entities}
