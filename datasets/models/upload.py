@@ -589,7 +589,7 @@ class Upload(models.Model):
         agreed, refused = reader.options.agreed, Refusals()
         lost = sum(Moves(item, new).lost for item, new in corrections) if agreed else 0
         for item, new in corrections:
-            at_most = 0 if self.updates_items and lost != agreed else None
+            at_most = None if not self.updates_items or (agreed and lost == agreed) else 0
             try:
                 TextCorrection.put(item.locked_to_change(), new, by=self.by, agreed=at_most)
             except Refused as error:
