@@ -7,6 +7,7 @@ that a thing exists gets 404, somebody who knows it but lacks the right 403.
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
@@ -50,11 +51,13 @@ def require_creator(request: Request) -> None:
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
-    """What every page needs: whether the sections for project managers are shown, and which of them."""
+    """What every page needs: whether the sections for project managers are shown, which of them, and how people sign in."""
     user = getattr(request, "user", None)
     return {
         "is_manager": SimpleLazyObject(lambda: bool(user and can_create(user))),
         "has_preannotations": PREANNOTATIONS.is_on,
+        "has_local_accounts": settings.LOCAL_ACCOUNTS,
+        "provider": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
     }
 
 

@@ -4,6 +4,7 @@ from typing import Any
 from allauth.account.admin import EmailAddressAdmin
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
+from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group
@@ -220,6 +221,10 @@ class AddressAdmin(EmailAddressAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+
+# Whose an account is at the identity provider, the provider says; which one that is, the settings do; tokens are not kept.
+admin.site.unregister([SocialAccount, SocialApp, SocialToken])
 
 
 @admin.display(description="done")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Collection
 
 from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
@@ -39,6 +40,7 @@ def anonymise(person: User) -> None:
             leave(person, addresses)
         name = person.username
         EmailAddress.objects.filter(user=person).delete()
+        SocialAccount.objects.filter(user=person).delete()
         to_them = [pk for pk, to in Mail.objects.values_list("pk", "to") if to.lower() in addresses]
         Mail.objects.filter(Q(pk__in=to_them) | Q(about=person)).delete()
         person.groups.clear()

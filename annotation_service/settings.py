@@ -7,7 +7,9 @@ service answers plain HTTP on this machine. Everywhere else the key and the allo
 import logging
 import os
 import sqlite3
+from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF, UNSAFE_INLINE
@@ -95,6 +97,7 @@ INSTALLED_APPS = [
     "api",
     "allauth",
     "allauth.account",
+    "allauth.socialaccount",  # always: who leaves is forgotten here, too, when no provider is set up any more
     "django_htmx",
     "mptt",
     "django.contrib.admin",
@@ -226,6 +229,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 OPEN_REGISTRATION = env_bool("OPEN_REGISTRATION", False)
+LOCAL_ACCOUNTS = env_bool("LOCAL_ACCOUNTS", True)
 ACCOUNT_ADAPTER = "annotation_service.accounts.AccountAdapter"
 ACCOUNT_FORMS = {
     "login": "annotation_service.accounts.LoginForm",
@@ -234,7 +238,7 @@ ACCOUNT_FORMS = {
 }
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "optional"
+ACCOUNT_EMAIL_VERIFICATION = "optional" if LOCAL_ACCOUNTS else "none"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""  # the subjects name the product
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # nobody gets a message because somebody else typed their address
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
@@ -255,7 +259,48 @@ ACCOUNT_RATE_LIMITS = {
     "manage_email": "20/h/user",
     # Tokens of programs that are not known.
     "api_token_failed": "100/10m/ip",
+    # Each asks the provider for its addresses, while a thread waits. A class comes from one address.
+    "provider_sign_in": "500/10m/ip",
 }
+
+# --- Sign-in by an identity provider: see `annotation_service.identity` --------------------------------------------------------
+
+OIDC_ISSUER = env("OIDC_ISSUER").rstrip("/")
+OIDC_NAME = env("OIDC_NAME") or "your organisation"
+OIDC_GROUPS_CLAIM = env("OIDC_GROUPS_CLAIM") or "groups"
+OIDC_MANAGERS = env_list("OIDC_MANAGERS")
+OIDC_STAFF = env_list("OIDC_STAFF")
+SOCIALACCOUNT_ONLY = not LOCAL_ACCOUNTS
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_ADAPTER = "annotation_service.identity.ProviderAdapter"
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "SCOPE": (env("OIDC_SCOPES") or "openid profile email").split(),
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": OIDC_NAME,
+                "client_id": env("OIDC_CLIENT_ID"),
+                "secret": env("OIDC_CLIENT_SECRET"),
+                "settings": {"server_url": OIDC_ISSUER},
+            }
+        ],
+    }
+}
+if OIDC_ISSUER:
+    if not (find_spec("jwt") and find_spec("requests")):
+        raise ImproperlyConfigured(
+            "OIDC_ISSUER needs libraries that are left out otherwise. Install them with"
+            " .venv/bin/pip install 'django-allauth[socialaccount]~=65.21'"
+        )
+    if urlsplit(OIDC_ISSUER).scheme != "https" and urlsplit(OIDC_ISSUER).hostname not in {"127.0.0.1", "localhost"}:
+        raise ImproperlyConfigured("OIDC_ISSUER must begin with https://, for what comes from there is believed.")
+    if not (env("OIDC_CLIENT_ID") and env("OIDC_CLIENT_SECRET")):
+        raise ImproperlyConfigured("With OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET must be set, too.")
+    INSTALLED_APPS.append("allauth.socialaccount.providers.openid_connect")
+elif not LOCAL_ACCOUNTS:
+    raise ImproperlyConfigured("LOCAL_ACCOUNTS=0 without OIDC_ISSUER would let nobody sign in.")
 
 EMAIL_HOST = env("EMAIL_HOST")
 EMAIL_PORT = limits.env_int("EMAIL_PORT", 587)

@@ -1,3 +1,4 @@
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
@@ -31,5 +32,7 @@ urlpatterns = [
     path("accounts/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),
 ]
+if settings.OIDC_ISSUER:
+    urlpatterns.append(path("accounts/oidc/", include("annotation_service.identity")))
 
 handler429 = attempts.too_many

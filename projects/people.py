@@ -342,7 +342,7 @@ def invitation(request: Request, token: str) -> HttpResponse:
     if not Invitation.objects.usable().filter(pk=found.pk).exists():
         return render(request, "projects/people/closed.html", {"invitation": found}, status=410)
     if not request.user.is_authenticated and "decline" not in request.POST:
-        return _sign_up(request, found)
+        return _sign_up(request, found) if settings.LOCAL_ACCOUNTS else _show_invitation(request, found)
     return _answer(request, found) or _show_invitation(request, found)
 
 
