@@ -22,6 +22,7 @@ from datasets.models.judged import places_of
 from datasets.views.exporting import ExportForm
 from ontologies.models import Ontology, OntologyKind
 from projects import access, bundle_views, creation, progress, resource_views, views, work_export
+from projects.assignment import item_counts
 from projects.bundle import in_words
 from projects.bundle_import import BundleReader
 from projects.forms import DeleteForm, DuplicateForm, PutForm
@@ -46,6 +47,7 @@ WORDS = ("name", "description", "guidelines", "task", "history", "counted")
 
 def show_projects(user: User, some: Iterable[Project]) -> list[dict[str, Any]]:
     """With a fixed number of queries; the progress is that of all or, for who annotates, their own."""
+    item_counts.refresh()
     found: list[Any] = progress.with_progress(some, user)
     parts: dict[int, dict[str, int | None]] = defaultdict(lambda: dict.fromkeys(RESOURCES))
     models: tuple[Any, ...] = (Dataset, Ontology, *RESOURCE_SETS)

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation_service.models import Job
 from datasets.models import Dataset, Upload
-from projects.models import Project
+from projects.models import ItemCounts, Project
 from tests.api.asks import request, token_of
 from tests.resource_sets import make
 from tests.test_access import built_world, stored, world  # noqa: F401 - fixtures
@@ -36,6 +36,13 @@ def test_a_project_is_made_by_its_ids_and_told_with_those_of_its_copies(ask, wor
     assert (told["role"], told["assignment"]["annotators_per_item"]) == ("manager", 1)
     assert told["progress"] == {"of": "all", "total": 2, "untouched": 2, "begun": 0, "done": 0}
     assert [each["user"] for each in ask("GET", f"projects/{told['id']}/members")["results"]] == ["alice", "carol"]
+
+
+def test_progress_is_counted_where_it_is_not_known(ask, world):  # noqa: F811
+    """After people came or went, until somebody looks: programs look, too."""
+    before = ask("GET", "projects/{project}")["progress"]
+    ItemCounts.objects.update(begun=None, done=None)
+    assert before["begun"] > 0 and ask("GET", "projects/{project}")["progress"] == before
 
 
 def test_a_dry_run_tells_what_a_project_would_be_and_stores_nothing(ask, world):  # noqa: F811
