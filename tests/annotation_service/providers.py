@@ -87,7 +87,7 @@ class StandIn:
         return self.instead.get(path, answers[path])
 
     def sign_in(self, client, *, say=None, to=None, **claims):
-        """The whole way of a browser; ``say`` is what the provider answers other than a code. Returns the page that it ends on."""
+        """The whole way of a browser; ``say`` is what the provider answers other than a code. Returns the last page."""
         self.claims = {"sub": claims.get("preferred_username", "1"), **claims}
         page = client.post("/accounts/oidc/sign-in/", {"next": to} if to else {})
         if "url" not in (page.context or {}):
