@@ -69,7 +69,7 @@ def attempt(delivery: Delivery) -> tuple[int | None, str]:
     except (OSError, HTTPException, ValueError) as error:  # ValueError: a name that none can be
         if time.monotonic() - began >= TIMEOUT:
             return None, f"There was no answer within {TIMEOUT} seconds."
-        return None, f"{error or type(error).__name__}"
+        return None, str(error) or type(error).__name__
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]:
@@ -80,9 +80,10 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]:
         raise OSError("Only https is allowed.")
     port = parts.port or (443 if is_secure else 80)
     addresses = list(dict.fromkeys(str(found[4][0]) for found in getaddrinfo(host, port, type=SOCK_STREAM)))
-    private = next((address for address in addresses if not is_public(address)), "")
-    if private and not settings.WEBHOOK_PRIVATE_ADDRESSES:
-        raise OSError(f"{host} leads to {private}, a private address. An administrator can allow these.")
+    is_private = not all(map(is_public, addresses))
+    if is_private and not settings.WEBHOOK_PRIVATE_ADDRESSES:
+        # Which one is not told: it is a name of the network that nobody outside may read.
+        raise OSError(f"{host} leads to a private address. An administrator can allow these.")
     link = _connected(addresses, port)
     link.settimeout(TIMEOUT)
     # Each piece of an answer may come in time, and the whole of it never.
@@ -100,7 +101,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]:
         answer = connection.getresponse()
         # Of what is not public nobody reads an answer by this way.
         text = b""
-        if not private:
+        if not is_private:
             with suppress(OSError, HTTPException):
                 text = answer.read(4 * MAX_REASON)
         return answer.status, _readable(text)

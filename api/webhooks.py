@@ -50,6 +50,7 @@ MAX_ADDRESS, MAX_REASON = 500, 200  # characters
 GONE = 410
 # Addresses of IPv6 that stand for those of IPv4: by way of a translator or tunnel they lead anywhere.
 _TRANSLATED = [ip_network(each) for each in ("64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16")]
+_RELAY = ip_network("192.88.99.0/24")  # once led from IPv4 to IPv6
 
 
 def is_public(address: str) -> bool:
@@ -59,7 +60,7 @@ def is_public(address: str) -> bool:
         if ip.is_site_local or any(ip in network for network in _TRANSLATED):
             return False
         ip = ip.ipv4_mapped or ip
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
+    return ip.is_global and ip not in _RELAY and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 
 def clean_address(url: str) -> str:
