@@ -16,6 +16,7 @@ from allauth.account.models import EmailAddress
 from allauth.account.utils import get_next_redirect_url
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
+from allauth.socialaccount.models import SocialAccount
 from allauth.socialaccount.providers.base.constants import AuthError, AuthProcess
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.openid_connect.views import callback
@@ -34,6 +35,8 @@ from .accounts import sure_addresses
 from .db import store, write
 from .models import PROJECT_MANAGERS, User
 
+# What groups are taken away there ends here at the next sign-in, so that this cannot be far away.
+SESSION_SECONDS = 12 * 3600
 PROVIDER = "oidc"  # as `SOCIALACCOUNT_PROVIDERS` calls the only one
 logger = logging.getLogger(__name__)
 
@@ -49,9 +52,9 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         token, more = said["id_token"], said["userinfo"]
         if token["sub"] != more["sub"]:
             raise OAuth2Error("The token is of somebody else than what is said about the person.")
-        sociallogin.claims = {**token, **more, "email": data.get("email") or ""}
+        sociallogin.claims = {**token, **more, "iss": token["iss"], "email": data.get("email") or ""}
         sociallogin.account.uid = sha256(f"{token['iss']} {token['sub']}".encode()).hexdigest()
-        sociallogin.account.extra_data = {}
+        sociallogin.account.extra_data = {"issuer": token["iss"]}
         return sociallogin.user
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
@@ -97,11 +100,14 @@ def _is_sure(claims: dict[str, Any]) -> bool:
 
 
 def _with_sure_address(claims: dict[str, Any]) -> User | None:
-    """Whose address it is, if that is sure there and here: whoever typed another's address here gets no visit by that."""
+    """Whose address it is, if that is sure there and here: whoever typed another's address here gets no visit by that. Somebody
+    whom the provider knows as another one already is left alone: there the address is a new person's."""
     address = claims["email"]
     if not (address and _is_sure(claims)):
         return None
-    return next((person for person in User.objects.with_address(address) if address in sure_addresses(person)), None)
+    known = SocialAccount.objects.filter(extra_data__issuer=claims["iss"]).values("user")
+    people = User.objects.with_address(address).exclude(pk__in=known)
+    return next((person for person in people if address in sure_addresses(person)), None)
 
 
 def _new_person(request: HttpRequest, claims: dict[str, Any]) -> User:
@@ -160,7 +166,10 @@ def to_provider(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_GET
 def from_provider(request: HttpRequest, provider_id: str) -> HttpResponse:
-    return _asked(request, lambda: callback(request, provider_id))
+    answer = _asked(request, lambda: callback(request, provider_id))
+    if answer.status_code == 302 and request.user.is_authenticated:
+        request.session.set_expiry(SESSION_SECONDS)
+    return answer
 
 
 def _asked(request: HttpRequest, ask: Callable[[], HttpResponse]) -> HttpResponse:

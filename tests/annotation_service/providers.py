@@ -79,6 +79,7 @@ class StandIn:
         answers = {
             "/.well-known/openid-configuration": {
                 "issuer": self.issuer,
+                "jwks_uri": f"{self.issuer}/jwks",
                 **{f"{name}_endpoint": f"{self.issuer}/{name}" for name in ("authorization", "token", "userinfo")},
             },
             "/token": {"access_token": "x", "id_token": jwt.encode({**said, **self.token}, "k" * 32)},

@@ -64,7 +64,7 @@ def test_somebody_new_gets_an_account_and_finds_it_again(client, provider):
 def test_nothing_that_the_provider_says_of_a_person_is_kept_but_the_tie(client, provider):
     provider.sign_in(client, **ANNA)
     tie = SocialAccount.objects.get()
-    assert (tie.extra_data, len(tie.uid)) == ({}, 64)
+    assert (tie.extra_data, len(tie.uid)) == ({"issuer": provider.issuer}, 64)
 
 
 def test_another_provider_in_its_place_takes_nobody_for_somebody_else(client, provider, settings):
