@@ -90,7 +90,7 @@ def test_the_part_of_the_own_role_comes_first(as_alice, as_carol):
 
 def test_the_contents_lead_to_every_answer(as_carol, settings):
     assert 'id="forms"' not in as_carol.get("/help/").text  # it is about a feature that is switched off
-    settings.PREANNOTATION_RESOURCES = True
+    settings.PREANNOTATION_RESOURCES, settings.OIDC_ISSUER = True, "https://example.org"
     page = as_carol.get("/help/").text
     contents = page[page.index('<nav class="help-contents') : page.index("help-answers")]
     assert sorted(re.findall(r'<li><a href="#([\w-]+)">', contents)) == sorted(answers())
