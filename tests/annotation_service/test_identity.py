@@ -99,6 +99,19 @@ def test_no_account_is_found_by_an_address_that_somebody_has_only_typed(client, 
     assert signed_in(client) != carol and signed_in(client).email == ""
 
 
+def test_an_account_that_the_provider_knows_as_somebody_elses_is_left_alone(client, provider):
+    """The address was given to somebody new there."""
+    provider.sign_in(client, **ANNA)
+    anna = signed_in(client)
+    provider.sign_in(client, **{**ANNA, "sub": "18", "preferred_username": "anne"})
+    assert signed_in(client) != anna and signed_in(client).email == ""
+
+
+def test_a_session_ends_before_what_the_groups_say_is_old(client, provider):
+    provider.sign_in(client, **ANNA)
+    assert client.session.get_expiry_age() <= 12 * 3600
+
+
 @pytest.mark.parametrize(
     ("called", "name"),
     [
