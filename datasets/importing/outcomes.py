@@ -63,6 +63,7 @@ class Outcomes:
                 ids = f'"id": {pk if pk != "0" else "null"}, "number": {number if number != "0" else "null"}'
                 rest = f'"outcome": "{outcome}", "marks_lost": {lost}, "problems": {problems}'
                 target.write(f"{{{told}, {ids}, {rest}}}\n")
+        assert next(new, None) is None  # each is told, and the cursor is done with
 
 
 NO_OUTCOMES = Outcomes(wanted=False)

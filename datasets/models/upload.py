@@ -553,7 +553,7 @@ class Upload(models.Model):
                 else:
                     store(upload, state=self.State.DISCARDED, file="", report={})
                 if self.updates_items:
-                    arrived = dataset.items().filter(position__gte=upload.first_position or 0)
+                    arrived = Item.objects.none() if dataset.arrived is None else dataset.arrived
                     created = arrived.values_list("pk", "position").iterator()
                     outcomes.write(self.outcomes_path, _in_words(refused), created)
                     result |= {"file": self.outcomes_path.name, "name": f"{self.name} outcomes.jsonl"}

@@ -19,7 +19,7 @@ from tests.workbooks import workbook
 
 from . import data
 from .figures import Figure, benchmark, felt, headline, median
-from .service import Browser, Service
+from .service import Browser, Program, Service
 
 LINES = 100_000
 LINES_OF_TEXT = {"kind": "standard", "format": "text", "tokeniser": "whitespace"}
@@ -85,6 +85,37 @@ def import_lines(service: Service) -> Iterator[Figure]:
         fields = LINES_OF_TEXT | {"tokeniser": tokeniser}
         what = f"import {LINES:,} lines, {tokeniser}"
         yield from _imported(service, what, text, fields, runs=runs, budget=budget)
+
+
+@benchmark("upsert")
+def upsert_items(service: Service) -> Iterator[Figure]:
+    """Rich items with external ids: by the page, then by a program, as new ones and once more as they are."""
+    document = "".join(
+        f"{json.dumps({'original': line, 'tokens': line.split(), 'external_id': f'w{n}', 'extra_fields': {'n': n}})}\n"
+        for n, line in enumerate(data.text(LINES).splitlines())
+    ).encode()
+    service.start()
+    browser = Browser(service, data.MANAGER)
+    browser.get("/datasets/new/")
+    fields = {"kind": "rich", "format": "jsonl", "tokeniser": "whitespace"}
+    pages = [Import(browser, document, **fields) for _ in range(3)]
+    by_page = statistics.median(each.checked + each.stored for each in pages)
+    program = Program(service, data.manager())
+    new, same = list[float](), list[float]()
+    service.forget_peaks()
+    idle = service.memory("status", "VmRSS")
+    for _ in range(3):
+        made = program.send("/api/v1/datasets?name=Upserted&kind=rich", b'{"original": "a", "tokens": ["a"]}\n')
+        for took in (new, same):
+            started = time.perf_counter()
+            program.done(program.send(f"/api/v1/datasets/{made['id']}/items", document))
+            took.append(time.perf_counter() - started)
+    peak = service.memory("status", "VmHWM")
+    yield Figure(f"import {LINES:,} rich items, form to visible, median of 3", by_page, "s")
+    yield Figure("  upserted by a program as new ones, median of 3", statistics.median(new), "s")
+    yield Figure("  so many times as long as by the page", statistics.median(new) / by_page, "x", felt(2))
+    yield Figure("  once more, which changes nothing, median of 3", statistics.median(same), "s")
+    yield Figure("  peak memory over idle, all processes", peak - idle, "MB")
 
 
 @benchmark("tables")

@@ -201,3 +201,33 @@ class Browser:
         while b"hx-trigger" in self.ask(f"{path}progress/")[0]:
             time.sleep(0.05)
         self.get(f"{path}file/")
+
+
+class Program:
+    """A program with a token, which waits for its jobs."""
+
+    def __init__(self, service: Service, user: Any) -> None:
+        from api.models import Token
+
+        self.port = service.port
+        self.headers = {
+            "Authorization": f"Bearer {Token.make(user, 'benchmark', scope='manage')[1]}",
+            "Prefer": "wait=30",
+        }
+
+    def send(self, path: str, body: bytes | None = None) -> Any:
+        """The answer; a body makes it a POST."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection.request("GET" if body is None else "POST", path, body, self.headers)
+        response = connection.getresponse()
+        text = response.read()
+        connection.close()
+        if response.status >= 300:
+            raise RuntimeError(f"{path}: {response.status} {text[:300]!r}")
+        return json.loads(text)
+
+    def done(self, job: Any) -> None:
+        while job["state"] in ("queued", "running"):
+            job = self.send(f"/api/v1/jobs/{job['id']}")
+        if job["state"] != "done":
+            raise RuntimeError(str(job))

@@ -19,7 +19,7 @@ from annotation_service import jobs
 from annotation_service.db import Trouble, trouble
 from annotation_service.models import Job, JobState, start_job
 from datasets.importing import storage
-from datasets.models import Dataset, Entity, Item, Upload
+from datasets.models import Annotation, Dataset, Entity, Item, TextCorrection, Upload
 from projects.models import Project
 from tests import factories, faults
 from tests.soak import SOAK, amount
@@ -111,6 +111,23 @@ class Addition(Import):
         self.start(factories.upload(document, by=alice, options=options, dataset=project.dataset), alice)
 
 
+class Update(Import):
+    """Of a project's dataset, by external ids: one item is new, of two text or fields change, one would lose marks."""
+
+    def prepare(self, alice):
+        dataset = self.upload(alice, MARKED).store()
+        self.project = factories.project(by=alice, of=dataset, annotators=[factories.user("erin")])
+        self.by = alice
+        self.start(self.sent(), alice)
+
+    def sent(self):
+        texts = ["replaced engine oil 0", "replace engine oil 1", "nothing", "new"]
+        document = [{"original": t, "tokens": t.split(), "external_id": f"WO-{n}"} for n, t in enumerate(texts)]
+        document[1]["extra_fields"] = {"site": "north"}
+        options = {"format": "json", "duplicates": "update", "bad": "drop", "unmarked": "keep"}
+        return factories.upload(document, by=self.by, options=options, dataset=self.project.dataset)
+
+
 class Removal(Work):
     def prepare(self, alice):
         Addition().prepare(alice)
@@ -176,7 +193,7 @@ class Duplicate(ByJob):
 
 
 SOME = 24 if connection.vendor == "sqlite" else 96
-WORKS = [Import, Addition, Removal, Restoring, Emptying, Copy, Duplicate]
+WORKS = [Import, Addition, Update, Removal, Restoring, Emptying, Copy, Duplicate]
 
 
 def anew():
@@ -259,6 +276,30 @@ def test_a_fault_at_every_statement(kind, fault):
             check_repeat(work, size)
             work, before = prepared(kind)
     assert outcomes == sorted(outcomes) and len(set(outcomes)) == 2
+
+
+@pytest.mark.soak
+def test_an_update_that_is_killed_and_sent_again_is_there_once():
+    def there():
+        return sorted(Item.objects.filter(dataset__project__isnull=False).values_list(*names))
+
+    names = ("external_id", "original", "text_version", "extra_fields__site")
+    expected = [
+        ("WO-0", "replaced engine oil 0", 2, None),
+        ("WO-1", "replace engine oil 1", 1, "north"),
+        ("WO-2", "replace engine oil 2", 1, None),
+        ("WO-3", "new", 1, None),
+    ]
+    for number in size_afterwards(Update)[1]:
+        work = prepared(Update)[0]
+        Job.objects.all().delete()
+        upload = work.sent()
+        faults.killed_at(number, upload.store)
+        work.sent().store()
+        assert there() == expected
+        assert Annotation.objects.filter(item__dataset__project__isnull=False, layer="given").count() == 3
+        work.sent().store()
+        assert there() == expected and TextCorrection.objects.count() == 1
 
 
 def fails_at(number, fault, work):
