@@ -5,6 +5,7 @@ from typing import Any
 
 from django.forms import BaseForm
 
+from annotation_service.blueprint_views import DocumentForm
 from annotation_service.inputs import Problem, Refused
 
 
@@ -15,10 +16,17 @@ def problems_in(form: BaseForm) -> list[Problem]:
     ]
 
 
+def refusal_of(form: BaseForm) -> Refused:
+    """What is wrong with the document that is sent with it or, without one, with its fields."""
+    if isinstance(form, DocumentForm) and form.problems:
+        return Refused(form.problems, form.total)
+    return Refused(problems_in(form))
+
+
 def valid(form: BaseForm) -> dict[str, Any]:
     """The cleaned values. Raises `Refused` with everything that is wrong."""
     if not form.is_valid():
-        raise Refused(problems_in(form))
+        raise refusal_of(form)
     return form.cleaned_data
 
 

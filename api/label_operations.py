@@ -10,7 +10,6 @@ from django.http.response import HttpResponseBase
 from django.utils.datastructures import MultiValueDict
 
 from annotation_service import access
-from annotation_service.blueprint_views import DocumentForm
 from annotation_service.blueprints import Right
 from annotation_service.db import among, write
 from annotation_service.edits import fingerprint
@@ -29,6 +28,7 @@ from ontologies.updates import TreeUpdate
 from ontologies.views import download_codebook, download_tree
 
 from .blueprint_operations import show_blueprint
+from .forms import valid
 from .history_operations import changed, show_step
 from .models import Scope
 from .operations import FILE, Call, Rows, check_match, operation, time_of
@@ -40,20 +40,6 @@ READING = "file_name encoding language column_name column_path column_parent col
 on_ontologies = partial(operation, section="Ontologies")
 
 
-def checked(form: DocumentForm) -> Any:
-    """What a form has read. Raises `Refused` with all that it says."""
-    if form.is_valid():
-        return form.cleaned_data
-    raise refusal_of(form)
-
-
-def refusal_of(form: DocumentForm) -> Refused:
-    if form.problems:
-        return Refused(form.problems, form.total)
-    errors = [("" if name == "__all__" else name, texts) for name, texts in form.errors.items()]
-    return Refused([Problem(name, str(text)) for name, texts in errors for text in texts])
-
-
 def sent_with(call: Call) -> dict[str, Any]:
     """The values of the query that were given, as a form takes them."""
     return {name: str(value) for name, value in call.asked.items() if value not in (None, False)}
@@ -61,7 +47,7 @@ def sent_with(call: Call) -> dict[str, Any]:
 
 def read_file(call: Call, form: LabelFileForm) -> Any:
     """The same of a file with labels. Settings that its format does not have are refused, too."""
-    values = checked(form)
+    values = valid(form)
     for choice, value in form.choices:
         if call.asked.get(choice.name) not in (None, value):
             raise Refused(f"Here it can be {listed(choice.choices, 20)}.", place=choice.name)
@@ -256,7 +242,7 @@ def add_labels(call: Call, ontology: int) -> Any:
     parent = get_item(tree, call.asked["parent"]) if call.asked["parent"] else None
     check_size(call.sent.size, settings.MAX_PASTED_BYTES)
     text = MultiValueDict({"text": [decode(call.sent.read())]})
-    items = checked(PasteForm(text, ontology=tree, parent=parent))["items"]
+    items = valid(PasteForm(text, ontology=tree, parent=parent))["items"]
     planned = tree.preview_items(items, parent, alike=True)
     added: list[str] = []
     if not call.asked["dry_run"]:

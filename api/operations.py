@@ -25,6 +25,7 @@ from inspect import cleandoc
 from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
+from threading import BoundedSemaphore
 from typing import Any, NamedTuple
 
 from allauth.core.exceptions import ImmediateHttpResponse
@@ -43,7 +44,7 @@ from annotation_service import attempts
 from annotation_service.db import store, write
 from annotation_service.edits import Conflict
 from annotation_service.http import Request
-from annotation_service.inputs import MAX_PROBLEMS, Problem, Refused, blocks, decode, lines_of, whole_number
+from annotation_service.inputs import MAX_PROBLEMS, Problem, Refused, decode, whole_number
 from annotation_service.json_input import parse_json, to_json
 from annotation_service.models import Job, JobState
 from annotation_service.schemas import Checker, load
@@ -56,8 +57,8 @@ FILE = "file"
 """As the body of an operation: a document or file, as it is."""
 NDJSON = "application/x-ndjson"
 MOST_WAITING, POLL = 30, 0.1  # seconds
+_waiting = BoundedSemaphore(max(1, settings.WEB_THREADS // 4))
 PORTION = 500  # rows of a stream that are read at once
-MAX_LINE = 5_000_000  # characters
 
 
 class Call(Request):
@@ -242,16 +243,6 @@ def _file_of(request: HttpRequest) -> tuple[File, bytes]:
     return file, digest.digest()
 
 
-def lines_sent(file: File, limit: int = MAX_LINE) -> Iterator[tuple[int, Any]]:
-    """The values of a body in lines of JSON, each with its number; blank ones are left out."""
-    file.seek(0)
-    for number, text, length in lines_of(blocks(file), limit):
-        if length > limit:
-            raise Refused(f"A line can have {limit} characters at most.", place=f"line {number}")
-        if text.strip():
-            yield number, parse_json(text, line=number)
-
-
 # --- Who asks ----------------------------------------------------------------------------------------------------------
 
 # What the first argument of a path is the key of, and how the key of its project is found.
@@ -378,12 +369,18 @@ def _response(call: Call, operation: ApiOperation, result: Any) -> HttpResponseB
 
 
 def _waited_for(job: Job, prefer: str) -> Job:
-    """A job when it is over, or when its program does not want to wait any longer."""
+    """A job when it is over, or when its program does not want to wait any longer. Where as many wait as may, at once: each has a
+    thread that people need."""
     wanted = re.search(r"\bwait=(\d{1,4})\b", prefer)
-    until = time.monotonic() + min(int(wanted[1]) if wanted else 0, MOST_WAITING)
-    while not job.is_over and time.monotonic() < until:
-        time.sleep(POLL)
-        job.refresh_from_db()
+    if job.is_over or not wanted or not _waiting.acquire(blocking=False):
+        return job
+    try:
+        until = time.monotonic() + min(int(wanted[1]), MOST_WAITING)
+        while not job.is_over and time.monotonic() < until:
+            time.sleep(POLL)
+            job.refresh_from_db()
+    finally:
+        _waiting.release()
     return job
 
 

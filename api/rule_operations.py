@@ -24,8 +24,9 @@ from work.evidence import LearnedFrom
 from work.views import Lesson, ProposedRule
 
 from .blueprint_operations import show_blueprint
+from .forms import refusal_of
 from .history_operations import changed
-from .label_operations import refusal_of, sent_with, show_problems
+from .label_operations import sent_with, show_problems
 from .models import Scope
 from .operations import FILE, Call, Rows, check_match, operation
 

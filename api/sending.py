@@ -25,7 +25,7 @@ TIMEOUT = 15  # seconds of an attempt, in all
 CONNECT, MOST_ADDRESSES = 5, 3  # seconds for each address of a name that is tried
 LOOK = 10  # seconds between two looks at what is done
 # A webhook that keeps the sender waiting is left alone for so many times as long, so that the others hardly wait for it.
-REST = 10
+REST = 3
 
 
 class Sender:

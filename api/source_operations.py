@@ -15,10 +15,11 @@ from projects.models import Project
 from work.models import Source
 
 from .models import Scope
-from .operations import FILE, MAX_LINE, Call, Rows, operation, time_of
+from .operations import FILE, Call, Rows, operation, time_of
 
 SOURCES = "projects/<int:project>/sources"
 SOURCE = f"{SOURCES}/<str:source>"
+MAX_LINE = 5_000_000  # characters
 at = partial(operation, section="Sources of suggestions")
 
 

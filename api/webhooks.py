@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from annotation_service.db import store, write
@@ -30,7 +30,7 @@ from annotation_service.models import User
 from projects.assignment import item_counts
 from projects.models import GO_WITH_PROJECTS, Project
 
-PROJECT_DONE = Event("project.done", "Everybody has finished all items that are given to them.")
+PROJECT_DONE = Event("project.done", "All items of the project are done, as its progress counts them.")
 PING = "ping"
 # Of what an event is about, the addresses for programs: see `api.operations`, which this module comes before.
 RESOURCES = {
@@ -108,8 +108,8 @@ class Webhook(models.Model):
     is_on = models.BooleanField(default=True)
     # Why the service has switched it off.
     off_reason = models.CharField(max_length=MAX_REASON, blank=True)
-    # Whether the project was done when it was looked at last; null, if it was not yet.
-    saw_done = models.BooleanField(null=True, editable=False)
+    # Whether the project was done when it was looked at last, or when this was made or switched on.
+    saw_done = models.BooleanField(default=False, editable=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -127,13 +127,15 @@ class Webhook(models.Model):
         with write():
             if project.locked().webhooks.count() >= cls.MOST:
                 raise Refused(f"A project has {cls.MOST} webhooks at most.")
-            return cls.objects.create(project=project, created_by=by, **fields)
+            return cls.objects.create(project=project, created_by=by, saw_done=_is_done(project.pk), **fields)
 
     def change(self, *, url: str | None = None, events: Iterable[str] | None = None, is_on: bool | None = None) -> None:
-        """What is given. Switched on again, it is sent what still waits."""
+        """What is given. Switched on again, it is sent what still waits, and nothing that happened meanwhile."""
         values: dict[str, Any] = {} if url is None else {"url": clean_address(url)}
         values |= {} if events is None else {"events": clean_events(events)}
         values |= {} if is_on is None else {"is_on": is_on, "off_reason": ""}
+        if is_on and not self.is_on:
+            values["saw_done"] = _is_done(self.project_id)
         if values:
             store(self, **values)
 
@@ -199,7 +201,7 @@ class Delivery(models.Model):
     class Meta:
         ordering = ["-pk"]
         verbose_name_plural = "deliveries"
-        indexes = [models.Index(fields=["next_at"], condition=Q(next_at__isnull=False), name="delivery_due")]
+        indexes = [models.Index(fields=["webhook", "next_at"], condition=Q(next_at__isnull=False), name="delivery_due")]
 
     def __str__(self) -> str:
         return f"{self.event} to {self.webhook}"
@@ -215,9 +217,12 @@ class Delivery(models.Model):
         """What is due longest, now this worker's for a while, or None; without that to some webhooks. Reads first: an idle
         worker takes no lock."""
         now = timezone.now()
-        due = cls.objects.filter(next_at__lte=now, webhook__is_on=True, webhook__project__deleted_at=None)
-        due = due.exclude(webhook__in=besides).select_related("webhook").order_by("next_at", "pk")
-        while delivery := due.first():
+        due = cls.objects.filter(next_at__lte=now).select_related("webhook").order_by("next_at", "pk")
+        # However much waits for those that are switched off or rest, it is not looked at.
+        first = due.filter(webhook=OuterRef("pk")).values("next_at")[:1]
+        able = Webhook.objects.filter(is_on=True, project__deleted_at=None).exclude(pk__in=besides)
+        waiting = able.annotate(due=Subquery(first)).filter(due__isnull=False).order_by("due", "pk")
+        while (webhook := waiting.first()) and (delivery := due.filter(webhook=webhook).first()):
             claim = {"next_at": now + cls.CLAIMED, "attempts": F("attempts") + 1}
             if cls.objects.filter(pk=delivery.pk, next_at=delivery.next_at).update(**claim):
                 delivery.refresh_from_db(fields=list(claim))
@@ -234,6 +239,9 @@ class Delivery(models.Model):
         elif code != GONE and self.attempts <= len(RETRIES):
             values["next_at"] = timezone.now() + RETRIES[self.attempts - 1] * uniform(1, 1.1)
         with write():
+            Webhook.objects.select_for_update(no_key=True).filter(
+                pk=self.webhook_id
+            ).first()  # before it, as `erase` does
             if not Delivery.objects.filter(pk=self.pk, next_at=self.next_at).update(**values):
                 return
             if code == GONE:
@@ -249,7 +257,7 @@ class Delivery(models.Model):
     def send_again(self) -> None:
         """With the same id, and with all attempts."""
         self.webhook.check_on()
-        store(self, next_at=timezone.now(), attempts=0)
+        store(self, next_at=timezone.now(), attempts=0, delivered_at=None)
 
 
 def tell(webhooks: Sequence[Webhook], event: str, about: dict[str, Any]) -> list[Delivery]:
@@ -278,22 +286,25 @@ def listen(event: str, project: int, data: Data) -> None:
         tell(wanting, event, data())
 
 
+def _is_done(project: int) -> bool:
+    """By the figures that pages show."""
+    item_counts.refresh([project])
+    found = Project.objects.filter(pk=project).values_list("dataset__item_count", "itemcounts__done")
+    return any(0 < items <= (done or 0) for items, done in found)
+
+
 def look_at_projects() -> None:
-    """Tell of the projects that are done since they were looked at last: by the figures that are counted already, for an item
-    may also be the last one because others were removed, or people have left."""
+    """Tell of the projects that are done since they were looked at last: an item may also be the last one because others were
+    removed, or people have left."""
     active = Webhook.objects.filter(is_on=True, project__archived_at=None, project__deleted_at=None)
-    if not active.exists():
-        return
-    item_counts.refresh()
-    items, done = "project__dataset__item_count", "project__itemcounts__done"
-    for webhook in active.filter(**{f"{done}__isnull": False}).annotate(items=F(items), done=F(done)):
-        is_done = 0 < webhook.items <= webhook.done
+    for webhook in active.filter(project__itemcounts__isnull=False):
+        is_done = _is_done(webhook.project_id)
         if is_done == webhook.saw_done:
             continue
         with write():
             seen = Webhook.objects.filter(pk=webhook.pk, saw_done=webhook.saw_done).update(saw_done=is_done)
-            if seen and is_done and webhook.saw_done is False and PROJECT_DONE.name in webhook.events:
-                tell([webhook], PROJECT_DONE.name, {"items": webhook.items})
+            if seen and is_done and PROJECT_DONE.name in webhook.events:
+                tell([webhook], PROJECT_DONE.name, {"items": webhook.project.dataset.item_count})
 
 
 listeners.append(listen)

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ('events', models.JSONField(default=list)),
                 ('is_on', models.BooleanField(default=True)),
                 ('off_reason', models.CharField(blank=True, max_length=200)),
-                ('saw_done', models.BooleanField(editable=False, null=True)),
+                ('saw_done', models.BooleanField(default=False, editable=False)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='webhooks', to='projects.project')),
@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'deliveries',
                 'ordering': ['-pk'],
-                'indexes': [models.Index(condition=models.Q(('next_at__isnull', False)), fields=['next_at'], name='delivery_due')],
+                'indexes': [models.Index(condition=models.Q(('next_at__isnull', False)), fields=['webhook', 'next_at'], name='delivery_due')],
             },
         ),
     ]

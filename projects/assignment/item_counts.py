@@ -4,6 +4,7 @@ Lists show many projects, and counting 200,000 annotations takes half a second: 
 changes them by one. What changes them by more, such as a new member, has them counted again when they are read next.
 """
 
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -52,15 +53,19 @@ def forget(project: int) -> None:
     ItemCounts.objects.filter(project=project).update(begun=None, done=None)
 
 
-def refresh() -> None:
-    """Count where it has to be done again. Without room to store it the figures stay unknown: that keeps nobody from reading."""
-    if ItemCounts.objects.filter(done=None).exists():
+def refresh(projects: Collection[int] | None = None) -> None:
+    """Count where it has to be done again, in some projects or all. Without room to store it the figures stay unknown: that keeps
+    nobody from reading."""
+    unknown = ItemCounts.objects.filter(done=None)
+    if projects is not None:
+        unknown = unknown.filter(project__in=projects)
+    if unknown.exists():
         with suppress(DatabaseError), write():
-            _count()
+            _count(unknown)
 
 
-def _count() -> None:
-    locked = {row.pk: row for row in ItemCounts.objects.select_for_update().filter(done=None).order_by("pk")}
+def _count(unknown: "QuerySet[ItemCounts]") -> None:
+    locked = {row.pk: row for row in unknown.select_for_update().order_by("pk")}
     # The figures of others may be forgotten from now on: those are left to the next reader.
     for row in locked.values():
         row.begun = row.done = 0

@@ -1,10 +1,15 @@
 """A request with a key that is killed, or comes twice at once, and is sent again: done once, and answered alike."""
 
 from itertools import count
+from threading import BoundedSemaphore
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
 from annotation_service.models import Job
+from api import operations
+from api.jobs import forget_old
 from api.models import KeptAnswer, Token
 from ontologies.models import Ontology
 from tests import factories, faults
@@ -66,3 +71,36 @@ def test_of_long_work_the_job_is_kept_and_shown_as_it_is_then(token, alice, sett
     )
     Job.objects.update(state="done", result={"text": "Ready."})
     assert (send(token, ontology).status_code, send(token, ontology).json()["text"]) == (200, "Ready.")
+
+
+def test_answers_are_forgotten_after_a_day(token, alice):
+    send(token, factories.ontology(owner=alice))
+    forget_old()
+    assert KeptAnswer.objects.count() == 1
+    KeptAnswer.objects.update(at=timezone.now() - KeptAnswer.KEPT * 2)
+    forget_old()
+    assert KeptAnswer.objects.count() == 0
+
+
+def test_programs_that_wait_leave_threads_to_people(token, alice, settings, monkeypatch):
+    """As many as may wait do; the next one is answered at once, and follows the job itself."""
+    settings.JOB_ROWS = 0
+    ontology = factories.ontology(owner=alice)
+    job = send(token, ontology).json()["id"]
+    monkeypatch.setattr(operations, "_waiting", BoundedSemaphore(1))
+    monkeypatch.setattr(operations.time, "sleep", lambda seconds: answers.append(ask()))
+    monkeypatch.setattr(operations.time, "monotonic", iter(range(0, 90, 9)).__next__)
+
+    def ask():
+        return request("GET", f"/api/v1/jobs/{job}", token, Prefer="wait=10").status_code
+
+    answers = []
+    assert ask() == 202 and answers == [202]
+    assert operations._waiting.acquire(blocking=False)
+
+
+def test_reading_works_on_a_full_disk(token):
+    disk = faults.FullDisk()
+    disk.begin()
+    with connection.execute_wrapper(disk):
+        assert request("GET", "/api/v1/me", token).status_code == 200

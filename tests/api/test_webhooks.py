@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation_service import jobs
@@ -18,10 +19,10 @@ from annotation_service.events import EVENTS
 from annotation_service.inputs import Refused
 from annotation_service.models import JobState, start_job
 from api import sending, webhooks
-from api.jobs import forget_deliveries
+from api.jobs import forget_old
 from api.operations import OPERATIONS, PREFIX, schemas
 from api.sending import Sender, attempt, post
-from api.webhooks import RETRIES, Delivery, Webhook, is_public, look_at_projects
+from api.webhooks import RETRIES, Delivery, Webhook, is_public, look_at_projects, tell
 from datasets.models import Annotation
 from projects.models import Project
 from tests import factories
@@ -140,7 +141,6 @@ def test_a_project_that_is_done_is_told_once_each_time(project, alice, carol, ho
         look_at_projects()
         return [event for event, _ in told()].count("project.done")
 
-    assert done() == 0  # it is seen for the first time
     last = work_on(project, carol)
     assert done() == 0
     work_on(project, carol, 1)
@@ -149,6 +149,43 @@ def test_a_project_that_is_done_is_told_once_each_time(project, alice, carol, ho
     assert done() == 1
     last.finish()
     assert done() == 2
+
+
+def test_a_project_that_was_done_before_or_while_it_was_off_is_not_told(project, alice, carol, hook):
+    work_on(project, carol)
+    last = work_on(project, carol, 1)
+    Webhook.make(project, url=URL, events=ALL, by=alice)
+    look_at_projects()
+    assert [(each.webhook, each.event) for each in Delivery.objects.filter(event="project.done")] == [
+        (hook, "project.done")
+    ]
+    hook.change(is_on=False)
+    Webhook.objects.exclude(pk=hook.pk).update(is_on=False)
+    last.reopen()
+    look_at_projects()
+    last.finish()
+    hook.refresh_from_db()
+    hook.change(is_on=True)
+    look_at_projects()
+    assert Delivery.objects.filter(event="project.done").count() == 1
+
+
+def test_what_waits_for_others_is_not_looked_at(project, alice, hook):
+    """However much that is: so many steps of the database, and no more."""
+    off = Webhook.make(project, url=URL, events=ALL, by=alice)
+    off.change(is_on=False)
+    few = CaptureQueriesContext(connection)
+    with few:
+        assert Delivery.claim() is None
+    tell([off] * 300, "ping", {})
+    many = CaptureQueriesContext(connection)
+    with many:
+        assert Delivery.claim() is None
+    assert len(few) == len(many) == 1
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {many.captured_queries[0]['sql']}")
+            assert any("delivery_due (webhook_id=?" in row[3] for row in cursor.fetchall())
 
 
 def test_a_project_is_also_done_when_what_was_left_is_removed(project, alice, carol, hook):
@@ -266,7 +303,10 @@ def test_it_is_deleted_with_its_log_and_the_log_is_kept_for_30_days(project, ali
     Delivery.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=31))
     hook.ping()
     hook.erase()
-    forget_deliveries()
+    forget_old()
+    assert set(Delivery.objects.all()) == {old, new}  # the old one still waits
+    Delivery.objects.filter(pk=old.pk).update(next_at=None)
+    forget_old()
     assert list(Delivery.objects.all()) == [new]
 
 
@@ -593,6 +633,9 @@ def test_it_can_be_sent_again_and_that_is_not_overwritten(hook):
     Delivery.objects.get().send_again()
     claimed.end(200)
     delivery = Delivery.objects.get()
+    Delivery.objects.update(delivered_at=timezone.now())
+    delivery.send_again()
+    assert delivery.delivered_at is None  # what failed at last is not shown as delivered
     assert (delivery.state, delivery.attempts) == ("waiting", 0)
     assert Delivery.claim().message_id == claimed.message_id
     hook.change(is_on=False)
