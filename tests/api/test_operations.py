@@ -1,11 +1,10 @@
-"""Every operation, asked by everybody, with every scope; and what it does is what its page does."""
+"""Every operation, asked by everybody, with every scope."""
 
 import json
 import re
 
 import jsonschema
 import pytest
-from django.apps import apps
 from django.db import transaction
 from django.utils import timezone
 
@@ -13,48 +12,14 @@ from annotation_service.models import User
 from api.models import KeptAnswer, Scope, Token
 from api.operations import FILE, OPERATIONS, checker, schemas
 from api.reasons import NO_OPERATION
-from tests.api import (
-    asked_blueprints,
-    asked_items,
-    asked_jobs,
-    asked_labels,
-    asked_memberships,
-    asked_projects,
-    asked_reviews,
-    asked_rules,
-    asked_sources,
-    asked_webhooks,
-    asked_works,
-)
+from tests.api.asked import ASKS
 from tests.api.asks import request, send, token_of
-from tests.test_access import PEOPLE, ROWS, ask, built_world, signed_in, world  # noqa: F401 - fixtures
-
-ASKS = [
-    *asked_blueprints.ASKS,
-    *asked_items.ASKS,
-    *asked_jobs.ASKS,
-    *asked_labels.ASKS,
-    *asked_memberships.ASKS,
-    *asked_projects.ASKS,
-    *asked_reviews.ASKS,
-    *asked_rules.ASKS,
-    *asked_sources.ASKS,
-    *asked_webhooks.ASKS,
-    *asked_works.ASKS,
-]
-NOT_COMPARED = {"api.Token", "api.KeptAnswer", "annotation_service.Job"}
+from tests.test_access import PEOPLE, ROWS, built_world, signed_in, world  # noqa: F401 - fixtures
 
 
 @pytest.fixture
 def tokens(world):  # noqa: F811
     return {person: None if person == "nobody" else token_of(person) for person in (*PEOPLE, "rita", "otto")}
-
-
-def in_turn(asks):
-    for each in asks:
-        with transaction.atomic():
-            yield each
-            transaction.set_rollback(True)
 
 
 def test_every_operation_is_asked():
@@ -178,76 +143,6 @@ def test_the_example_of_an_operation_follows_its_schema(name):
         assert examples, body
         for each in examples:
             assert list(checker(body).problems(each)) == []
-
-
-# --- A page and its operation ------------------------------------------------------------------------------------------
-
-
-def shown(field, row):
-    """Of a time, whether there is one."""
-    value = field.value_from_object(row)
-    return str(value is not None if field.get_internal_type() == "DateTimeField" else value)
-
-
-def after(what, world):  # noqa: F811
-    """What is in the database after it was done."""
-    with transaction.atomic():
-        what()
-        found = {
-            model._meta.label: sorted(
-                json.dumps(
-                    {
-                        field.name: shown(field, row)
-                        for field in model._meta.concrete_fields
-                        if not field.primary_key
-                        and field.name
-                        not in (
-                            "uid",
-                            "key",
-                            "token_hash",
-                            "items",
-                            "asked",
-                            "file",
-                            "color",
-                            "target",
-                            "result",
-                            "off_by",
-                            # Drawn anew each time, and of deliveries with the time in it.
-                            "secret",
-                            "message_id",
-                            "body",
-                        )
-                    }
-                )
-                for row in model._base_manager.all()
-            )
-            for model in apps.get_models()
-            if model._meta.app_label not in ("sessions", "admin", "contenttypes", "auth")
-            and model._meta.label not in NOT_COMPARED
-        }
-        transaction.set_rollback(True)
-    return found
-
-
-@pytest.mark.parametrize("row", [row for row in ASKS if row.like], ids=str)
-def test_a_page_and_its_operation_do_the_same(row, world):  # noqa: F811
-    [page] = [
-        each for each in ROWS if each.name == row.like and each.is_post and each.args == (row.page_args or row.args)
-    ][:1]
-    if row.data is not None:
-        page.data = row.data
-    token = token_of(row.by)
-    before = after(lambda: None, world)
-
-    def by_page():
-        assert ask(page, world, row.by).status_code in (200, 204, 302)
-
-    def by_operation():
-        assert send(row, world, token).status_code < 300
-
-    done = after(by_page, world)
-    assert after(by_operation, world) == done
-    assert done != before
 
 
 def test_a_request_with_a_key_is_answered_once(world):  # noqa: F811
