@@ -506,6 +506,6 @@ def test_mails_that_were_kept_before_name_whom_they_are_about(alice):
     ]
     for body in (*named, "Hello nobody,", "Hello,\n\nthis is a test."):
         kept.create(to="x@example.org", subject="x", body=body)
-    call_command("migrate", "annotation_service", verbosity=0)
+    call_command("migrate", verbosity=0)
     assert set(Mail.objects.filter(about=alice).values_list("body", flat=True)) == set(named)
     assert Mail.objects.filter(about=None).count() == 2

@@ -109,7 +109,7 @@ def test_names_that_are_there_stay_and_the_first_of_those_that_look_alike_counts
         old.objects.create(
             username=name, username_folded=name, anonymised_at="2026-01-01T00:00:00Z" if " " in name else None
         )
-    call_command("migrate", "annotation_service", verbosity=0)
+    call_command("migrate", verbosity=0)
     has = dict(User.objects.values_list("username", "username_skeleton"))
     assert has == {"paypal": "paypal", "paypa1": None, f"p{AIE}ypal": None, "12": "l2", "Former annotator 5": None}
     for person in User.objects.filter(anonymised_at=None):

@@ -26,7 +26,7 @@ def migrate(transactional_db, capsys):
             call_command("migrate", *before, verbosity=0)
             between(MigrationExecutor(connection).loader.project_state([before]).apps)
         finally:
-            call_command("migrate", "ontologies", verbosity=0)
+            call_command("migrate", verbosity=0)
         return capsys.readouterr().out
 
     return to_and_fro
