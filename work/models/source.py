@@ -162,7 +162,8 @@ class Source(models.Model):
             outcome.unchanged += sum(len(its_keys) for _, its_keys in keys) - stored.made - refused
             done += len(some)
             progress(done, done, "suggesting")
-        store(self, updated_at=timezone.now())
+        if outcome.made or outcome.withdrawn:
+            store(self, updated_at=timezone.now())
         return outcome
 
     def note_suggestions(self) -> None:
