@@ -45,6 +45,11 @@ def can_create(user: Person) -> bool:
     return user._can_create
 
 
+def let_create_nothing(user: Person) -> None:
+    """Whatever they are otherwise: as whom a program asks that is let into one project alone."""
+    user._can_create = False
+
+
 def require_creator(request: Request) -> None:
     if not can_create(request.user):
         raise PermissionDenied("Only project managers can do this.")
@@ -57,6 +62,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "is_manager": SimpleLazyObject(lambda: bool(user and can_create(user))),
         "has_preannotations": PREANNOTATIONS.is_on,
         "has_local_accounts": settings.LOCAL_ACCOUNTS,
+        "has_password": settings.LOCAL_ACCOUNTS and bool(user and user.is_authenticated and user.has_usable_password()),
         "provider": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
     }
 

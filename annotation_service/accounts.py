@@ -24,6 +24,7 @@ from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
 from django.core.mail.backends import console, smtp
 from django.db import IntegrityError
+from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpRequest
 from django.shortcuts import redirect
@@ -177,8 +178,23 @@ class ResetPasswordForm(forms.ResetPasswordForm):
     def clean_email(self) -> str:
         email = super().clean_email()
         attempts.count(context.request, [("reset_mail", fold(email)), ("reset_mail_at_address", None)])
-        self.users = list(User.objects.with_address(email).filter(is_active=True))
+        users = User.objects.with_address(email).filter(is_active=True)
+        self.users = list(users.exclude(pk__in=_signs_in_elsewhere(users).values("pk")))
         return email
+
+
+class SetPasswordForm(forms.SetPasswordForm):
+    def clean(self) -> dict[str, Any]:
+        if _signs_in_elsewhere(User.objects.filter(pk=self.user.pk)).exists():
+            raise ValidationError(f"You sign in by {settings.OIDC_NAME}, and need no password here.")
+        return super().clean()
+
+
+def _signs_in_elsewhere(people: QuerySet[User]) -> QuerySet[User]:
+    """Those for whom a provider decides whether they still may: they get no other way in. Superusers may need one."""
+    if not settings.OIDC_ISSUER:
+        return people.none()
+    return people.filter(socialaccount__isnull=False, is_superuser=False)
 
 
 class InvitedForm(BaseUserCreationForm):

@@ -107,7 +107,7 @@ def _with_sure_address(claims: dict[str, Any]) -> User | None:
         return None
     known = SocialAccount.objects.filter(extra_data__issuer=claims["iss"]).values("user")
     people = User.objects.with_address(address).exclude(pk__in=known)
-    return next((person for person in people if address in sure_addresses(person)), None)
+    return next((person for person in people if address.lower() in sure_addresses(person)), None)
 
 
 def _new_person(request: HttpRequest, claims: dict[str, Any]) -> User:

@@ -234,6 +234,7 @@ ACCOUNT_ADAPTER = "annotation_service.accounts.AccountAdapter"
 ACCOUNT_FORMS = {
     "login": "annotation_service.accounts.LoginForm",
     "reset_password": "annotation_service.accounts.ResetPasswordForm",
+    "set_password": "annotation_service.accounts.SetPasswordForm",
     "add_email": "annotation_service.accounts.AddEmailForm",
 }
 ACCOUNT_LOGIN_METHODS = {"username", "email"}

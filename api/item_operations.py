@@ -21,6 +21,7 @@ from annotation_service.json_input import parse_json
 from annotation_service.models import Job
 from datasets.access import get_upload
 from datasets.exports import DOWNLOAD_FORMATS
+from datasets.formats import format_named
 from datasets.importing.document import ImportReport
 from datasets.importing.options import DECISIONS, DROP, KEEP, UPDATE
 from datasets.item_lists import ItemFilter
@@ -105,11 +106,8 @@ def _settle(call: Call, upload: Upload, sent: Mapping[str, Any]) -> None:
 
 
 def _stored(call: Call, upload: Upload) -> Job | Dataset:
-    """At once or, of a large one, by a job. Nothing is kept of a small one that is refused."""
-    if upload.is_large:
-        return upload.start_job("store_upload", by=call.user)
-    with _discarded_if_refused(upload):
-        return upload.store()
+    """At once or, of a large one, by a job."""
+    return upload.start_job("store_upload", by=call.user) if upload.is_large else upload.store()
 
 
 def _checked(call: Call, upload: Upload) -> Job | dict[str, Any]:
@@ -138,13 +136,15 @@ def create_dataset(call: Call) -> Any:
     if is_dry and makes:
         raise Refused("A dry run makes no ontologies: make them for the upload that waits.", place="make_ontology")
     of_kinds = {f"make_{of}_ontology": makes and not call.asked[f"{of}_ontology"] for of in OntologyKind.values}
-    with write() if makes else nullcontext():  # no ontology is left of what is refused
-        upload = _taken(call, None, of_kinds if makes else {})
-        if is_dry:
-            return _checked(call, upload)
-        if makes:
-            upload.make_ontologies()
-        stored = _stored(call, upload)
+    upload = _taken(call, None, of_kinds if makes else {})
+    if is_dry:
+        return _checked(call, upload)
+    with _discarded_if_refused(upload):
+        found = upload.labels_found() if makes else {}
+        with write() if makes else nullcontext():  # no ontology is left of what is refused
+            if makes:
+                upload.make_ontologies(found)
+            stored = _stored(call, upload)
     return stored if isinstance(stored, Job) else show_blueprint(stored)
 
 
@@ -494,6 +494,7 @@ def change_upload(call: Call, upload: int) -> Any:
     """Change how an upload is read, or decide about what was found; it is checked again."""
     found = get_upload(call, upload)
     if call.sent.keys() <= {*CARRIED, "format"}:
+        format_named(call.sent.get("format", found.options["format"]))
         found.change({**found.options, **call.sent})
     elif found.is_copy:
         raise Refused("Of a copy there are only decisions to take.")

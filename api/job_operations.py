@@ -30,8 +30,9 @@ def me(call: Call) -> Any:
 
 @operation("GET", "jobs", Scope.READ, section="Jobs", answer="Job", query="limit cursor")
 def list_jobs(call: Call) -> Rows:
-    """The jobs that the person has started, the oldest first."""
-    return Rows(Job.objects.filter(Q(by=call.user)), lambda jobs: map(show_job, jobs))
+    """The jobs that the person has started, the oldest first; none of projects that they are not in any more."""
+    seen = Q(target__project__isnull=True) | Q(target__project__in=access.projects_seen_by(call.user))
+    return Rows(Job.objects.filter(seen, by=call.user), lambda jobs: map(show_job, jobs))
 
 
 @operation("GET", "jobs/<int:job>", Scope.READ, section="Jobs", answer="Job", may_take_long=True)
@@ -47,7 +48,13 @@ def get_job_file(call: Call, job: int) -> HttpResponseBase:
 
 
 @operation(
-    "POST", "jobs/<int:job>/cancel", Scope.READ, section="Jobs", answer="Job", pages="cancel_job", may_take_long=True
+    "POST",
+    "jobs/<int:job>/cancel",
+    Scope.ANNOTATE,
+    section="Jobs",
+    answer="Job",
+    pages="cancel_job",
+    may_take_long=True,
 )
 def cancel_job(call: Call, job: int) -> Job:
     """Stop a job: before it has begun to save."""

@@ -120,7 +120,7 @@ class KeptAnswer(models.Model):
     KEPT = timedelta(hours=24)
     MAX_KEY = 200
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    token = models.ForeignKey(Token, on_delete=models.CASCADE, related_name="+", db_index=False)
     key = models.CharField(max_length=MAX_KEY)
     # Of the method, the address and the body.
     digest = models.CharField(max_length=64)
@@ -128,7 +128,7 @@ class KeptAnswer(models.Model):
     at = models.DateTimeField(default=timezone.now, db_index=True)
 
     class Meta:
-        constraints = [UniqueConstraint(fields=["user", "key"], name="kept_answer_once")]
+        constraints = [UniqueConstraint(fields=["token", "key"], name="kept_answer_once")]
 
     def __str__(self) -> str:
         return self.key

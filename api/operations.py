@@ -40,7 +40,7 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from annotation_service import attempts
+from annotation_service import access, attempts
 from annotation_service.db import store, write
 from annotation_service.edits import Conflict
 from annotation_service.http import Request
@@ -259,6 +259,8 @@ def _identify(request: HttpRequest) -> Call:
             why = "This token is not known, has expired or was revoked, or its person cannot sign in any more."
             attempts.count(request, [("api_token_failed", None)])
         raise HttpProblem(401, why, {"WWW-Authenticate": "Bearer"})
+    if token.project_id:
+        access.let_create_nothing(token.user)
     call: Any = request
     call.user, call.token, call.etag, call.told = token.user, token, "", {}
     return call
@@ -324,15 +326,16 @@ def _answer(operations: Mapping[str, ApiOperation], request: HttpRequest, **args
 def _once(call: Call, operation: ApiOperation, digest: bytes, args: Mapping[str, Any]) -> HttpResponseBase:
     """What is answered; to a request that comes again with the same key, the same."""
     key = call.headers.get("Idempotency-Key", "")
-    if operation.method != "POST" or not key or operation.sends_file:  # a file changes nothing, and is not kept
+    changes_nothing = operation.sends_file or call.asked.get("dry_run")
+    if operation.method != "POST" or not key or changes_nothing:
         return _response(call, operation, operation.perform(call, **args))
     if len(key) > KeptAnswer.MAX_KEY:
         raise Refused(f"A key has at most {KeptAnswer.MAX_KEY} characters.", place="Idempotency-Key")
     asked = sha256(call.get_full_path().encode() + digest).hexdigest()
     with write():
         oldest = timezone.now() - KeptAnswer.KEPT
-        KeptAnswer.objects.filter(user=call.user, key=key, at__lt=oldest).delete()
-        kept, is_new = KeptAnswer.objects.get_or_create(user=call.user, key=key, defaults={"digest": asked})
+        KeptAnswer.objects.filter(token=call.token, key=key, at__lt=oldest).delete()
+        kept, is_new = KeptAnswer.objects.get_or_create(token=call.token, key=key, defaults={"digest": asked})
         if is_new:
             result = operation.perform(call, **args)
             if isinstance(result, Job):
@@ -345,7 +348,7 @@ def _once(call: Call, operation: ApiOperation, digest: bytes, args: Mapping[str,
     if kept.digest != asked:
         raise Refused("This key came with another request before.", place="Idempotency-Key")
     if "job" in kept.answer:
-        return _response(call, operation, Job.objects.get(pk=kept.answer["job"]))
+        return _response(call, operation, access.job(call, kept.answer["job"]))
     call.etag = kept.answer["etag"]
     return HttpResponse(kept.answer["body"], "application/json", kept.answer["status"])
 
@@ -358,7 +361,7 @@ def _response(call: Call, operation: ApiOperation, result: Any) -> HttpResponseB
         headers = {"Location": f"{PREFIX}jobs/{result.pk}"}
         return JsonResponse(show_job(result), status=200 if result.is_over else 202, headers=headers)
     if isinstance(result, Rows):
-        if NDJSON in call.headers.get("Accept", ""):
+        if call.get_preferred_type(["application/json", NDJSON]) == NDJSON:
             lines = (f"{to_json(each)}\n" for each in _stream(result))
             return StreamingHttpResponse(lines, content_type=NDJSON)
         result = _page(call, result)
@@ -444,5 +447,6 @@ def _stream(rows: Rows) -> Iterator[dict[str, Any]]:
 def check_match(call: Call, etag: str) -> None:
     """Refuse what is meant for another state, if the program has said for which, in a transaction that has locked it."""
     wanted = call.headers.get("If-Match", "").strip()
-    if wanted not in ("", "*") and etag not in [each.strip() for each in wanted.split(",")]:
+    # Weak is what a proxy has made of one that it sent compressed.
+    if wanted not in ("", "*") and etag not in [each.strip().removeprefix("W/") for each in wanted.split(",")]:
         raise HttpProblem(412, "It has changed since you have read it. Read it again.", {"ETag": etag})

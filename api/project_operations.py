@@ -65,7 +65,6 @@ def show_projects(user: User, some: Iterable[Project]) -> list[dict[str, Any]]:
             "updated_at": time_of(project.updated_at),
             "archived_at": time_of(project.archived_at),
             "resources": parts[project.pk],
-            "assignment": project.rule.values,
             "progress": {
                 "of": "own" if project.is_own else "all",
                 **{name: getattr(project.progress, name) for name in ("total", "untouched", "begun", "done")},

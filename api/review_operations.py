@@ -299,7 +299,9 @@ def get_agreement_table(call: Call, project: int, table: str) -> HttpResponseBas
     return agreement_pages.as_csv(call, project, table)
 
 
-@at("POST", f"{OF_PROJECT}/agreement", Scope.READ, answer="Job", may_take_long=True, pages="quality:count_agreement")
+@at(
+    "POST", f"{OF_PROJECT}/agreement", Scope.ANNOTATE, answer="Job", may_take_long=True, pages="quality:count_agreement"
+)
 def count_agreement(call: Call, project: int) -> Job:
     """Compare everybody’s marks anew."""
     return agreement_pages.start_counting(access.project(call, project, Right.READ), by=call.user)

@@ -148,8 +148,11 @@ class Webhook(models.Model):
 
     def ping(self) -> "Delivery":
         """Send an event that tells nothing."""
-        self.check_on()
-        [delivery] = tell([self], PING, {})
+        with write():
+            held = Webhook.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
+            if held is None or not held.is_on:
+                raise Refused("This webhook is switched off. Switch it on first.")
+            [delivery] = tell([held], PING, {})
         return delivery
 
     def check_on(self) -> None:

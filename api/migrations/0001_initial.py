@@ -43,10 +43,10 @@ class Migration(migrations.Migration):
                 ('digest', models.CharField(max_length=64)),
                 ('answer', models.JSONField(default=dict)),
                 ('at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
-                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('token', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='api.token')),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('user', 'key'), name='kept_answer_once')],
+                'constraints': [models.UniqueConstraint(fields=('token', 'key'), name='kept_answer_once')],
             },
         ),
     ]

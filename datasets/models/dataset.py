@@ -418,6 +418,8 @@ class Dataset(PagedBlueprint):
             if twice := named.annotate(n=Count("pk")).filter(n__gt=1).order_by("external_id").first():
                 raise Refused(f"Two of them have the external id “{twice['external_id']}”: restore one.")
             count, tokens = coming.count(), coming.token_count()
+            # As everybody does: the items before what hangs on them, in their order.
+            list(coming.order_by("position").select_for_update(no_key=True).values_list("pk"))
             # Whoever asked for changes meanwhile has not seen those from before.
             Annotation.objects.filter(item__in=coming.order_by().values("pk")).update(touched_at=Now())
             dataset.arrived = dataset.items().filter(pk__in=among(list(coming.order_by().values_list("pk", flat=True))))

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -14,11 +14,13 @@ from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import models, transaction
-from django.db.models import Max, QuerySet, UniqueConstraint
+from django.db.models import Max, Q, QuerySet, UniqueConstraint
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation_service import limits, words
+from annotation_service.access import projects_seen_by
+from annotation_service.blueprints import Right
 from annotation_service.db import among, store, write
 from annotation_service.inputs import ENCODINGS, Refused, check_size, clean_description, clean_title
 from annotation_service.json_input import to_json
@@ -45,6 +47,10 @@ from .correction import MarksLost, Moves, TextCorrection
 from .dataset import Dataset, goes_with_datasets
 from .item import Item
 from .marks import Mark
+
+
+class _Changed(Exception):
+    """What is read is not what is there any more: it is to be read again."""
 
 
 class ImportContext:
@@ -172,21 +178,25 @@ class ImportContext:
         return not Annotation.objects.filter(annotator=self.author, item__in=among(keys)).exists()
 
     @contextmanager
-    def locked_dataset(self) -> Iterator[Dataset | None]:
+    def locked_dataset(self) -> Iterator[Dataset]:
         """The dataset that the items go to, in a transaction: the locked one, or a new one.
 
-        None if what the reading depended on has changed: the labels, the external ids or, where duplicates are dropped, the items
-        that are there.
+        Raises `_Changed` if what the reading depended on has changed: the labels, the external ids or, where duplicates are
+        dropped, the items that are there.
         """
         ontologies = self.options.ontologies.values()
         if self.dataset:
             with self.dataset.changing(*ontologies) as dataset:
-                yield dataset if self._is_unchanged(dataset) and self._labels_are_unchanged() else None
+                if not (self._is_unchanged(dataset) and self._labels_are_unchanged()):
+                    raise _Changed
+                yield dataset
         else:
             with write():
                 for ontology in ontologies:
                     ontology.locked()
-                yield self._new_dataset() if self._labels_are_unchanged() else None
+                if not self._labels_are_unchanged():
+                    raise _Changed
+                yield self._new_dataset()
 
     def _is_unchanged(self, dataset: Dataset) -> bool:
         """Whether the dataset, now locked, has what was read of it, and so has the one whose items are copied."""
@@ -311,8 +321,10 @@ class Upload(models.Model):
 
     @classmethod
     def unfinished_of(cls, user: User) -> "QuerySet[Upload]":
-        unfinished = cls.objects.filter(by=user, state__in=cls.UNFINISHED, dataset__deleted_at=None)
-        return unfinished.exclude(file="")
+        """Those that the user can go on with: nothing of projects that others manage now."""
+        unfinished = cls.objects.filter(by=user, state__in=cls.UNFINISHED, dataset__deleted_at=None).exclude(file="")
+        managed = Q(dataset__project__in=projects_seen_by(user, Right.MANAGE))
+        return unfinished.filter(Q(dataset__project=None) | managed)
 
     @property
     def path(self) -> Path:
@@ -432,17 +444,21 @@ class Upload(models.Model):
             self._restart(options=options, **kept)
         delete_files(old)
 
-    def make_ontologies(self, *, instead: str = "") -> list[Ontology]:
-        """Make a blueprint of the labels in the file for each kind of its marks that no ontology is chosen for, and for the kind
-        that one is made for ``instead`` of the chosen. Raises `Refused`, and makes none, if a label can be none."""
-        if instead and (self.dataset or f"{instead}_ontology" not in self.options):
-            raise Refused("Only a new dataset gets new ontologies.")
+    def labels_found(self) -> dict[str, list[str]]:
+        """The names of the labels in the file, by the kind of marks that have them."""
         if not self.size:
             raise Refused(GONE)
         format = format_named(self.options["format"])
         with self.path.open("rb") as file:
             source = DatasetSource(file, self.name, self.options["encoding"], self.options["reading"])
-            found = labels_of(elements_of(format, source))
+            return labels_of(elements_of(format, source))
+
+    def make_ontologies(self, found: Mapping[str, list[str]] | None = None, *, instead: str = "") -> list[Ontology]:
+        """Make a blueprint of the `labels_found` for each kind of marks that no ontology is chosen for, and for the kind that one
+        is made for ``instead`` of the chosen. Raises `Refused`, and makes none, if a label can be none."""
+        if instead and (self.dataset or f"{instead}_ontology" not in self.options):
+            raise Refused("Only a new dataset gets new ontologies.")
+        found = self.labels_found() if found is None else found
         with write():
             made = [
                 Ontology.create(kind=of, name=self.options["name"], owner=self.by, items=from_fullnames(found[of]))
@@ -493,7 +509,8 @@ class Upload(models.Model):
         self._refuse_if_over(job, Upload.objects.all())
         was = self.file
         for _ in range(_ATTEMPTS):
-            if dataset := self._try_to_store(progress, job):
+            with suppress(_Changed):
+                dataset = self._try_to_store(progress, job)
                 self.refresh_from_db()
                 keep = [kept_file(f"{was}.outcomes"), *([self.bad_path] if self.file else [])]
                 # Where it is a part of more that may fail, it is there to be stored again.
@@ -526,8 +543,8 @@ class Upload(models.Model):
             store(upload, job=self.job)
         return self.job
 
-    def _try_to_store(self, progress: Progress, job: Job | None) -> Dataset | None:
-        """None if what the reading depends on has changed before the dataset was locked."""
+    def _try_to_store(self, progress: Progress, job: Job | None) -> Dataset:
+        """Raises `_Changed`, and has locked nothing, if what the reading depends on has changed before the dataset was locked."""
         context = ImportContext(self.options, self.dataset, self.by)
         author = Author(context.author.pk, self.by.pk, self.name) if context.author else None
         with Spool(author) as spool, self._lists() as told, Outcomes(wanted=self.updates_items) as outcomes:
@@ -542,8 +559,8 @@ class Upload(models.Model):
             report = reader.report
             progress(report.items, report.items, "saving")
             with context.locked_dataset() as dataset:
-                if dataset is None or (report.marked and not context.is_still_unbegun()):
-                    return None
+                if report.marked and not context.is_still_unbegun():
+                    raise _Changed
                 upload = self._locked(job)
                 refused = self._correct_texts(dataset, reader)
                 report.new_fields = spool.store_fields(refused)
@@ -588,6 +605,9 @@ class Upload(models.Model):
         """In the transaction that has locked the dataset. Where items are updated, those that would lose marks which nobody has
         agreed to lose, or get a text that cannot be theirs, are refused one by one."""
         corrections = _to_correct(dataset, reader.corrected.values())
+        # All before the first is corrected, in their order, as everybody does who needs several.
+        items = Item.objects.filter(pk__in=among([item.pk for item, _ in corrections])).order_by("position")
+        list(items.select_for_update(no_key=True).values_list("pk"))
         agreed, refused = reader.options.agreed, Refusals()
         lost = sum(Moves(item, new).lost for item, new in corrections) if agreed else 0
         for item, new in corrections:

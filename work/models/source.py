@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Uni
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation_service import limits
+from annotation_service import limits, words
 from annotation_service.blueprints import Right
 from annotation_service.db import among, copy_rows, store, write
 from annotation_service.inputs import Refused, clean_title
@@ -29,6 +29,7 @@ from .batch import ITEMS_AT_ONCE, Turns, lock_items
 # So many suggestions, on `ITEMS_AT_ONCE` items at most, are stored before others can write.
 SUGGESTIONS_AT_ONCE = 500
 MOST_SOURCES = 100  # of a project
+MOST_REFUSED = 10_000  # told in one answer
 # The kind of the jobs that take untouched suggestions away: `projects.jobs` has the work.
 WITHDRAW = "withdraw_suggestions"
 _STATUS = Mark.Status
@@ -43,6 +44,16 @@ class Outcome:
     unchanged: int = 0
     withdrawn: int = 0
     refused: list[Refusal] = field(default_factory=list)
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Raises `Refused` when there are too many for an answer: then something is wrong with all of them."""
+        self.refused.append(refusal)
+        if len(self.refused) > MOST_REFUSED:
+            first = min(self.refused)
+            raise Refused(
+                f"More than {words.number(MOST_REFUSED)} are refused, so it ends here; what was suggested before stays. The first"
+                f" is in line {first.line}, {first.place}: {first.text}"
+            )
 
 
 class SourceFigures(NamedTuple):
@@ -137,7 +148,7 @@ class Source(models.Model):
             if version != held.version or not held.updated_at:
                 store(held, version=version, version_at=timezone.now(), updated_at=timezone.now())
         self.version, self.version_at = held.version, held.version_at
-        read = PushReader(self.dataset, outcome.refused.append).read(lines)
+        read = PushReader(self.dataset, outcome.refuse).read(lines)
         done = 0
         for some in _portions(read):
             with Placing(self.suggester, judge_of(self.dataset_id)) as placing:
@@ -153,11 +164,12 @@ class Source(models.Model):
             refused = 0
             for each, its_keys in keys:
                 if each.item.pk in gone:
-                    outcome.refused.append(each.refusal(None, "The item was changed meanwhile. Suggest this again."))
+                    outcome.refuse(each.refusal(None, "The item was changed meanwhile. Suggest this again."))
                     refused += len(its_keys)
                     continue
                 texts = {mark: placing.refused[key] for mark, key in its_keys.items() if key in placing.refused}
-                outcome.refused += (each.refusal(mark, text) for mark, text in texts.items())
+                for mark, text in texts.items():
+                    outcome.refuse(each.refusal(mark, text))
                 refused += len(texts)
             outcome.unchanged += sum(len(its_keys) for _, its_keys in keys) - stored.made - refused
             done += len(some)
