@@ -1,6 +1,7 @@
 """What programs can do, told to them by OpenAPI and to people by a page of the help: both made of the table of operations."""
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -198,6 +199,8 @@ def reference(request: Request) -> HttpResponse:
             [
                 {
                     "operation": each,
+                    # Words and code in turns.
+                    "description": re.split("``(.+?)``", each.description.replace("\n", " ")),
                     "parameters": [{"name": name, **parameters()[name]} for name in each.query],
                     "fields": fields_of(each.body),
                     "answers": fields_of(each.answer),

@@ -48,16 +48,16 @@ class TokenForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def tokens(request: Request) -> HttpResponse:
     """One's tokens. A new one is shown this once."""
-    form, secret = TokenForm(request), ""
+    form, made, secret = TokenForm(request), None, ""
     if form.is_valid():
         try:
-            _, secret = Token.make(request.user, **form.values())
+            made, secret = Token.make(request.user, **form.values())
             request.method = "GET"
             form = TokenForm(request)
         except Refused as error:
             form.add_error(None, error)
     own = Token.objects.filter(user=request.user).select_related("project")[:SHOWN]
-    context = {"section": "account", "form": form, "tokens": own, "secret": secret}
+    context = {"section": "account", "form": form, "tokens": own, "made": made, "secret": secret}
     return render(request, "api/tokens.html", context, status=422 if form.is_bound else 200)
 
 

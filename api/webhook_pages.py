@@ -19,13 +19,12 @@ from annotation_service.paging import Page
 from projects import access
 from projects.forms import refusals_in
 
-from .webhooks import MAX_ADDRESS, Delivery, Webhook
+from .webhooks import Delivery, Webhook
 
 
 class WebhookForm(forms.Form):
     url = forms.CharField(
         label="Address",
-        max_length=MAX_ADDRESS,
         widget=forms.URLInput(attrs={"placeholder": "https://example.org/hook"}),
         help_text="Gets a POST request for each event. It must begin with https://.",
     )

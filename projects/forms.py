@@ -36,7 +36,11 @@ def refusals_in(form: forms.BaseForm, field: str | None = None) -> Iterator[None
     try:
         yield
     except Refused as error:
-        form.add_error(field, str(error))
+        first = error.problems[0]
+        if field is None and first.place in form.fields:
+            form.add_error(first.place, first.text)
+        else:
+            form.add_error(field, str(error))
 
 
 def answers_refusals(answer: Callable[[Request, Refused], HttpResponse]) -> Callable[[View], View]:

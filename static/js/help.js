@@ -1,9 +1,10 @@
-// Finds answers as one types. The address keeps what is searched for. Without this the page shows everything.
+// Finds answers, or the operations of programs, as one types. The address keeps what is searched for. Without this the page shows everything.
 
 import { plural } from "./words.js";
 
 const tools = document.querySelector("#help-search");
 const field = tools.querySelector("input");
+const [one, many] = tools.dataset.words.split(","); // what is looked for
 const nothing = document.querySelector("#help-nothing");
 const parts = [...document.querySelectorAll("[data-part]")];
 const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
@@ -23,8 +24,8 @@ function search() {
   for (const answer of answers) answer.element.hidden = answer.line.hidden = !found.includes(answer);
   for (const part of parts) part.hidden = !part.querySelector(":is(.answer, .help-contents li):not([hidden])");
   nothing.hidden = found.length > 0;
-  nothing.firstElementChild.textContent = `No answer has “${field.value.trim()}”`;
-  document.querySelector("#help-found").textContent = words.length ? plural(found.length, "answer", "answers") : "";
+  nothing.firstElementChild.textContent = `No ${one} has “${field.value.trim()}”`;
+  document.querySelector("#help-found").textContent = words.length ? plural(found.length, one, many) : "";
   highlight(words, found);
 }
 

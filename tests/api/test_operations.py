@@ -133,6 +133,7 @@ def test_the_reference_shows_every_operation(world):  # noqa: F811
     page = signed_in(world, "carol").get("/help/api/").text
     for each in OPERATIONS.values():
         assert f'id="{each.name}"' in page and each.summary
+    assert "<code>finish=1</code>" in page and "``" not in page
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.test_axe import sound
+from tests.e2e.test_axe import fits, sound
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -80,3 +80,24 @@ def test_on_a_phone_and_without_scripts(page, browser, sign_in, carol, live_serv
     without.locator(".help-contents").get_by_role("link", name="Why are some labels grey?").click()
     expect(without.locator("#grey")).to_be_in_viewport()
     plain.close()
+
+
+def test_operations_of_programs_are_found_as_answers_are(page, sign_in, carol):
+    sign_in(page, carol)
+    page.goto("/help/")
+    page.get_by_role("link", name="For programs").click()
+    expect(page.get_by_placeholder("What shall the program do?")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("webhooks secret")
+    found = page.locator(".answer:visible")
+    expect(page.locator("#help-found")).to_have_text(f"{found.count()} operations")
+    expect(page.locator("#renew_webhook_secret")).to_be_visible()
+    expect(page.locator("#list_ontologies")).to_be_hidden()
+    sound(page)
+    page.get_by_role("searchbox").fill("zzz")
+    expect(page.locator("#help-nothing b")).to_have_text("No operation has “zzz”")
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.get_by_role("button", name="Show all operations").click()
+    expect(page.locator("#list_ontologies")).to_be_visible()
+    assert page.locator(".help-contents").bounding_box()["height"] < 1000
+    fits(page)

@@ -3,7 +3,10 @@
 import pytest
 from playwright.sync_api import expect
 
+from api.models import Token
+from api.webhooks import Webhook
 from tests import factories
+from tests.e2e.test_axe import fits
 from tests.e2e.test_picker import Picker
 from work.models import Source
 
@@ -34,3 +37,30 @@ def test_suggestions_show_their_source_and_are_hidden_below_a_score(page, sign_i
     own = desk.work().entity_set
     assert set(own.filter(status="accepted").values_list("start", flat=True)) == {0, 3}
     assert own.get(status="suggested").score == 0.4, "what was not shown was not accepted"
+
+
+def test_long_names_of_sources_tokens_and_answers_fit(page, sign_in, alice, project):
+    name = "x" * 200
+    Source.of(project.dataset, name).suggest([], by=alice)
+    Token.make(alice, name)
+    webhook = Webhook.make(project, url="https://example.org/hook", events=["item.done"], by=alice)
+    webhook.ping()
+    webhook.deliveries.update(code=500, error=name)
+    sign_in(page, alice)
+    page.goto(project.get_absolute_url())
+    fits(page)
+    page.get_by_role("link", name=name).click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    fits(page)
+    page.get_by_role("button", name="Switch off…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("heading")).to_be_visible()
+    assert dialog.evaluate("dialog => dialog.scrollWidth <= dialog.clientWidth")
+    for address, button in (
+        ("/accounts/tokens/", f"Revoke {name}"),
+        (f"/projects/{project.pk}/webhooks/{webhook.pk}/", "again"),
+    ):
+        page.goto(address)
+        place = page.get_by_role("button", name=button).bounding_box()
+        assert place["x"] + place["width"] <= page.viewport_size["width"], "to be reached without scrolling sideways"
+        fits(page)

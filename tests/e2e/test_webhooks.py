@@ -24,7 +24,12 @@ def test_a_webhook_from_its_first_event_to_its_end(page, sign_in, alice, project
     page.get_by_label("Address").fill("https://user:secret@example.org/")
     page.get_by_label("item.done").check()
     page.get_by_role("button", name="Add").click()
-    expect(page.get_by_text("An address has no name")).to_be_visible()
+    address = page.get_by_label("Address")
+    expect(address).to_have_accessible_description(re.compile("An address has no name"))
+    address.fill(f"https://example.org/{'x' * 500}")
+    page.get_by_role("button", name="Add").click()
+    expect(address).to_have_accessible_description(re.compile("500 characters at most"))
+    expect(address).to_have_value(re.compile("x{500}"))
     expect(page.get_by_label("item.done")).to_be_checked()
     with receiving() as server:
         page.get_by_label("Address").fill(server.url)

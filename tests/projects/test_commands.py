@@ -14,6 +14,7 @@ from resources.models import ConstraintSet
 from tests import factories
 from tests.resource_sets import broken_places
 from work.evidence import LearnedFrom
+from work.models import Source
 from work.views import Lesson
 
 
@@ -109,6 +110,8 @@ def test_the_demo_is_made_once_with_secret_passwords(db, settings, tmp_path, cap
     assert {each.kind for each in ConstraintSet.objects.filter(project=project)} == {"entity", "relation"}
     (broken,) = broken_places(project)  # a manager sees what the report of them is like
     assert (broken.violation.kind, broken.annotation.item_id) == ("excludes", project.dataset.items()[3].pk)
+    figures = Source.objects.get(name="parts tagger").figures().values()
+    assert [sum(each) for each in zip(*figures, strict=True)] == [14, 2, 0, 2, 10]
     pairs = Project.objects.get(name="Conveyors")
     assert pairs.dataset.item_count == 20 + 6  # two of the night shift's eight were there
     elsewhere = Dataset.objects.get(name="Shift log", owner__username="manager", project=None)

@@ -198,7 +198,7 @@ def test_off_it_takes_what_nobody_touched_away_and_suggests_nothing(project, pus
     push(line(2, (2, 2, STATE, 0.5)), name="other")
     own.entity_set.get(start=2).accept()
     source = Source.objects.get(name="tagger")
-    assert source.untouched() == 4
+    assert source.untouched() == sum(figures.open for figures in source.figures().values()) == 2
     source.switch(False, by=alice)
     assert there(project) == [(2, 2, 2, STATE, 0.5)]
     assert there(project, carol) == [] and len(there(project, carol, "accepted")) == 1

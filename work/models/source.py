@@ -220,8 +220,8 @@ class Source(models.Model):
         return self.withdraw(Q(updated_at__lt=self.version_at))
 
     def untouched(self) -> int:
-        """How many suggestions would go with it."""
-        return sum(_untouched(model, self).count() for model in (Entity, Relation))
+        """How many suggestions would go with it, counted as in its figures."""
+        return sum(_counted(_untouched(model, self)).count() for model in (Entity, Relation))
 
     def switch(self, is_on: bool, *, by: User) -> Job | None:
         """Off, it suggests nothing any more, and what nobody has touched goes: at once or by the job that is returned. On again,
@@ -263,15 +263,10 @@ class Source(models.Model):
     # --- Figures ---
 
     def figures(self) -> dict[int, SourceFigures]:
-        """By the keys of labels. On items that were removed nothing is counted, nor in gold, which repeats what people have."""
+        """By the keys of labels."""
         counts: dict[int, Counter[str]] = defaultdict(Counter)
-        own = Annotation.objects.filter(item=OuterRef("annotation__item"), layer=Layer.OWN)
         for model in (Entity, Relation):
-            marks = model._default_manager.filter(
-                Q(annotation__layer=Layer.OWN) | Q(~Exists(own), annotation__layer=Layer.GIVEN),
-                suggested_by=self,
-                annotation__item__removed_at=None,
-            )
+            marks = _counted(model._default_manager.filter(suggested_by=self))
             grouped = marks.order_by().values_list("label", "status", "is_changed").annotate(Count("pk"))
             for label, status, is_changed, count in grouped:
                 counts[label][_FATES[status] if not is_changed or status != _STATUS.ACCEPTED else "changed"] += count
@@ -282,6 +277,14 @@ class Source(models.Model):
 
 
 _FATES = {_STATUS.ACCEPTED: "accepted", _STATUS.REJECTED: "rejected", _STATUS.SUGGESTED: "open"}
+
+
+def _counted(marks: QuerySet[Any]) -> QuerySet[Any]:
+    """Those of each who has begun the item, else those that it begins with. On items that were removed nothing is counted, nor in
+    gold, which repeats what people have."""
+    own = Annotation.objects.filter(item=OuterRef("annotation__item"), layer=Layer.OWN)
+    layers = Q(annotation__layer=Layer.OWN) | Q(~Exists(own), annotation__layer=Layer.GIVEN)
+    return marks.filter(layers, annotation__item__removed_at=None)
 
 
 def withdraw_on(items: ItemQuerySet) -> None:

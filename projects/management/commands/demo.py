@@ -45,7 +45,7 @@ class Command(BaseCommand):
             for work in json.loads((FILES / "work.json").read_text()):
                 self._annotate(project, people[work.pop("by", "anna")], **work)
             self._constrain(project, ontologies)
-            self._suggest(project)
+            self._suggest(project, people["ben"])
             corrected = project.dataset.items().get(original="fuel gauge not working")
             new = cut_anew(corrected, "fuel gauge does not work")
             TextCorrection.make(corrected, new, by=people["manager"], was_version=1)
@@ -141,8 +141,8 @@ class Command(BaseCommand):
             )
             project.use(blueprint, by=project.created_by)
 
-    def _suggest(self, project: Project) -> None:
-        """What a model would, with its scores: words, label and score."""
+    def _suggest(self, project: Project, annotator: User) -> None:
+        """What a model would, with its scores: words, label and score. Somebody has decided about some of it."""
         items, lines = project.dataset.items(), []
         for said in json.loads((FILES / "suggestions.json").read_text()):
             item, entities = items[said["item"] - 1], []
@@ -152,6 +152,11 @@ class Command(BaseCommand):
                 entities.append({**place, "label": label, "score": score})
             lines.append({"id": item.pk, "entities": entities})
         Source.of(project.dataset, "parts tagger").suggest(lines, version="2026-11", by=project.created_by)
+        good, bad = (Annotation.start(items[number - 1], annotator) for number in (13, 15))
+        for mark in good.entity_set.all():
+            mark.accept()
+        for mark in bad.entity_set.all():
+            mark.remove()
 
     def _annotate(self, project: Project, annotator: User, item: int, entities: Any, relations: Any) -> None:
         """Mark the item with this number: (words, label), and (entity, label, entity) with the places of the entities."""
