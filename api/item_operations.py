@@ -37,7 +37,7 @@ from ontologies.models import Ontology, OntologyKind
 from .blueprint_operations import show_blueprint
 from .forms import valid
 from .models import Scope
-from .operations import FILE, Call, Rows, operation, project_of, time_of
+from .operations import FILE, Call, Rows, Section, project_of, time_of
 
 READING = "file_name format as_lines encoding reading labels tokeniser"
 DECIDED = " ".join(name for name, each in DECISIONS.items() if each.what or name == "bad")
@@ -50,7 +50,7 @@ CARRIED = ("encoding", "reading", "labels", "agreed", *DECISIONS)
 ASKED_ALONE = ("file_name", "dry_run", "make_ontology", "agree")
 DATASET, UPLOAD = "datasets/<int:dataset>", "uploads/<int:upload>"
 ITEM = f"{DATASET}/items/<int:item>"
-datasets, uploads = partial(operation, section="Datasets"), partial(operation, section="Uploads")
+datasets, uploads = Section("Datasets"), Section("Uploads")
 
 project_of["upload"] = lambda pk: Upload.objects.filter(pk=pk).values_list("dataset__project", flat=True).first()
 
@@ -116,15 +116,12 @@ def _checked(call: Call, upload: Upload) -> Job | dict[str, Any]:
     return upload.begin_check(by=call.user) or show_upload(upload)
 
 
-@datasets(
-    "POST",
+@datasets.create(
     "datasets",
-    Scope.MANAGE,
-    body=FILE,
-    answer="NewDataset",
-    status=201,
-    may_take_long=True,
+    FILE,
+    "NewDataset",
     query=f"{NEW} {READING} {DECIDED} make_ontology dry_run",
+    long=True,
     pages="datasets:create",
 )
 def create_dataset(call: Call) -> Any:
@@ -148,7 +145,7 @@ def create_dataset(call: Call) -> Any:
     return stored if isinstance(stored, Job) else show_blueprint(stored)
 
 
-@datasets("GET", f"{DATASET}/statistics", Scope.READ, answer="DatasetStatistics")
+@datasets.get(f"{DATASET}/statistics", "DatasetStatistics")
 def get_statistics(call: Call, dataset: int) -> Any:
     """Read the figures of a dataset: lengths, frequent words, and how many marks that came with it have each label."""
     found = access.readable(call, Dataset, dataset)
@@ -163,7 +160,7 @@ def get_statistics(call: Call, dataset: int) -> Any:
     return figures | {"labels": counts}
 
 
-@datasets("GET", f"{DATASET}/download/<str:format>", Scope.READ, sends_file=True, query=FILTER)
+@datasets.file(f"{DATASET}/download/<str:format>", query=FILTER)
 def download_dataset(call: Call, dataset: int, format: str) -> HttpResponseBase:
     """Download the items of a dataset, or those that match, as json, json-lines, text or cleaned text."""
     found = access.readable(call, Dataset, dataset)
@@ -174,14 +171,13 @@ def download_dataset(call: Call, dataset: int, format: str) -> HttpResponseBase:
     return download(call, partial(chosen.write, found, items), chosen.file_name(found), chosen.content_type)
 
 
-@datasets(
-    "POST",
+@datasets.post(
     f"{DATASET}/exports",
-    Scope.READ,
     answer="Losses",
-    sends_file=True,
-    may_take_long=True,
+    scope=Scope.READ,
     query="format dry_run",
+    sends_file=True,
+    long=True,
     pages="datasets:export",
 )
 def export_dataset(call: Call, dataset: int) -> Any:
@@ -212,7 +208,7 @@ def show_item(item: Item) -> dict[str, Any]:
     }
 
 
-@datasets("GET", f"{DATASET}/items", Scope.READ, answer="Item", query=f"{FILTER} external_id removed limit cursor")
+@datasets.list(f"{DATASET}/items", "Item", query=f"{FILTER} external_id removed")
 def list_items(call: Call, dataset: int) -> Rows:
     """List the items of a dataset that match, by their numbers; with “removed” those of its bin."""
     found = access.readable(call, Dataset, dataset)
@@ -223,14 +219,12 @@ def list_items(call: Call, dataset: int) -> Rows:
     return Rows(items.defer("search_text"), lambda some: map(show_item, some), key="position")
 
 
-@datasets(
-    "POST",
+@datasets.post(
     f"{DATASET}/items",
-    Scope.MANAGE,
-    body=FILE,
-    answer="ItemOutcomes",
-    may_take_long=True,
+    FILE,
+    "ItemOutcomes",
     query=f"agree {CONSTRAINTS} {READING} inactive violations dry_run",
+    long=True,
     pages="datasets:add_items",
 )
 def upsert_items(call: Call, dataset: int) -> Any:
@@ -263,13 +257,13 @@ def upsert_items(call: Call, dataset: int) -> Any:
     return {name: counts[name] for name in ("created", "replaced", "unchanged", "refused")} | {"items": items}
 
 
-@datasets("GET", ITEM, Scope.READ, answer="Item")
+@datasets.get(ITEM, "Item")
 def get_item(call: Call, dataset: int, item: int) -> Any:
     """Read an item, also one in the bin."""
     return show_item(item_of(access.readable(call, Dataset, dataset), item))
 
 
-@datasets("PATCH", ITEM, Scope.MANAGE, body="ItemChange", answer="Item", pages="datasets:edit_item")
+@datasets.patch(ITEM, "ItemChange", "Item", pages="datasets:edit_item")
 def change_item(call: Call, dataset: int, item: int) -> Any:
     """Change the external id or the extra fields of an item."""
     found = item_of(access.editable(call, Dataset, dataset), item)
@@ -279,16 +273,7 @@ def change_item(call: Call, dataset: int, item: int) -> Any:
     return show_item(item_of(found.dataset, item))
 
 
-@datasets(
-    "POST",
-    f"{ITEM}/corrections",
-    Scope.MANAGE,
-    body="NewCorrection",
-    answer="Correction",
-    status=201,
-    query="dry_run",
-    pages="datasets:correct_text",
-)
+@datasets.create(f"{ITEM}/corrections", "NewCorrection", "Correction", query="dry_run", pages="datasets:correct_text")
 def correct_text(call: Call, dataset: int, item: int) -> Any:
     """Correct the text of an item: all marks move with their words.
 
@@ -328,7 +313,7 @@ def _show_correction(item: Item, done: TextCorrection) -> dict[str, Any]:
     return {"id": done.pk, "version": done.version, **who, **_show_moves(told)}
 
 
-@datasets("GET", f"{ITEM}/corrections", Scope.READ, answer="Correction", query="limit cursor")
+@datasets.list(f"{ITEM}/corrections", "Correction", query="")
 def list_corrections(call: Call, dataset: int, item: int) -> Rows:
     """List the corrections of the text of an item, the oldest first."""
     found = item_of(access.readable(call, Dataset, dataset), item)
@@ -336,14 +321,7 @@ def list_corrections(call: Call, dataset: int, item: int) -> Rows:
     return Rows(rows, lambda some: (_show_correction(found, each) for each in some))
 
 
-@datasets(
-    "POST",
-    f"{ITEM}/corrections/<int:correction>/undo",
-    Scope.MANAGE,
-    answer="Correction",
-    status=201,
-    pages="datasets:undo_correction",
-)
+@datasets.create(f"{ITEM}/corrections/<int:correction>/undo", answer="Correction", pages="datasets:undo_correction")
 def undo_correction(call: Call, dataset: int, item: int, correction: int) -> Any:
     """Give an item the text of before its last correction, with the marks as they were."""
     found = item_of(access.editable(call, Dataset, dataset), item)
@@ -360,15 +338,7 @@ def _chosen(call: Call, dataset: Dataset, **more: str) -> ItemFilter:
     return ItemFilter(dataset=dataset, selected=tuple(map(str, call.sent.get("items", ()))), **asked, **more)
 
 
-@datasets(
-    "POST",
-    f"{DATASET}/removals",
-    Scope.MANAGE,
-    body="Removal",
-    answer="Removed",
-    query=f"{FILTER} dry_run",
-    pages="datasets:remove",
-)
+@datasets.post(f"{DATASET}/removals", "Removal", "Removed", query=f"{FILTER} dry_run", pages="datasets:remove")
 def remove_items(call: Call, dataset: int) -> Any:
     """Put items into the bin with their marks, if they are as many as was agreed.
 
@@ -383,15 +353,7 @@ def remove_items(call: Call, dataset: int) -> Any:
     return answer
 
 
-@datasets(
-    "POST",
-    f"{DATASET}/restorations",
-    Scope.MANAGE,
-    body="Restoration",
-    answer="Restored",
-    query=FILTER,
-    pages="datasets:restore",
-)
+@datasets.post(f"{DATASET}/restorations", "Restoration", "Restored", query=FILTER, pages="datasets:restore")
 def restore_items(call: Call, dataset: int) -> Any:
     """Take items out of the bin with all their marks; the answer tells how many have the text of others that are there."""
     found = access.editable(call, Dataset, dataset)
@@ -446,50 +408,33 @@ def _first_items(report: ImportReport, labels: Mapping[int, str]) -> Iterator[di
         yield {**item, **marks}
 
 
-@uploads("GET", "uploads", Scope.READ, answer="Upload", query="limit cursor")
+@uploads.list("uploads", "Upload", query="")
 def list_uploads(call: Call) -> Rows:
     """List the person's uploads that wait to be stored or discarded."""
     waiting = Upload.unfinished_of(call.user).select_related("by")
     return Rows(waiting, lambda some: map(show_upload, some))
 
 
-@uploads("GET", f"{DATASET}/uploads", Scope.READ, answer="Upload", query="limit cursor")
+@uploads.list(f"{DATASET}/uploads", "Upload", query="")
 def list_additions(call: Call, dataset: int) -> Rows:
     """List the uploads that were stored in a dataset, the oldest first."""
     stored = access.readable(call, Dataset, dataset).additions().select_related("by")
     return Rows(stored, lambda some: map(show_upload, some))
 
 
-@uploads(
-    "POST",
-    f"{DATASET}/uploads",
-    Scope.MANAGE,
-    body=FILE,
-    answer="Upload",
-    status=201,
-    may_take_long=True,
-    query=f"{CONSTRAINTS} {READING} {DECIDED} whose",
-)
+@uploads.create(f"{DATASET}/uploads", FILE, "Upload", query=f"{CONSTRAINTS} {READING} {DECIDED} whose", long=True)
 def begin_upload(call: Call, dataset: int) -> Any:
     """Upload more items for a dataset, to be checked first: stored or discarded afterwards, also by a person on its page."""
     return _checked(call, _taken(call, access.editable(call, Dataset, dataset), {}))
 
 
-@uploads("GET", UPLOAD, Scope.MANAGE, answer="Upload")
+@uploads.get(UPLOAD, "Upload", scope=Scope.MANAGE)
 def get_upload_report(call: Call, upload: int) -> Any:
     """Read how an upload is read, and the report of what was found in it."""
     return show_upload(get_upload(call, upload))
 
 
-@uploads(
-    "PATCH",
-    UPLOAD,
-    Scope.MANAGE,
-    body="UploadChange",
-    answer="Upload",
-    may_take_long=True,
-    pages="datasets:change_upload datasets:decide",
-)
+@uploads.patch(UPLOAD, "UploadChange", "Upload", long=True, pages="datasets:change_upload datasets:decide")
 def change_upload(call: Call, upload: int) -> Any:
     """Change how an upload is read, or decide about what was found; it is checked again."""
     found = get_upload(call, upload)
@@ -502,15 +447,7 @@ def change_upload(call: Call, upload: int) -> Any:
     return _checked(call, found)
 
 
-@uploads(
-    "POST",
-    f"{UPLOAD}/labels/<str:kind>",
-    Scope.MANAGE,
-    body="LabelNames",
-    answer="Upload",
-    may_take_long=True,
-    pages="datasets:map_labels",
-)
+@uploads.post(f"{UPLOAD}/labels/<str:kind>", "LabelNames", "Upload", long=True, pages="datasets:map_labels")
 def map_labels(call: Call, upload: int, kind: str) -> Any:
     """Say what the labels of a file are called in the ontology, and which are added to it; it is checked again."""
     found = get_upload(call, upload)
@@ -526,15 +463,7 @@ def map_labels(call: Call, upload: int, kind: str) -> Any:
     return _checked(call, found)
 
 
-@uploads(
-    "POST",
-    f"{UPLOAD}/ontologies/<str:kind>",
-    Scope.MANAGE,
-    answer="Upload",
-    status=201,
-    may_take_long=True,
-    pages="datasets:make_ontology",
-)
+@uploads.create(f"{UPLOAD}/ontologies/<str:kind>", answer="Upload", long=True, pages="datasets:make_ontology")
 def make_ontology(call: Call, upload: int, kind: str) -> Any:
     """Make an ontology of the labels in a file, instead of the one that was chosen for a new dataset."""
     found = get_upload(call, upload)
@@ -543,7 +472,7 @@ def make_ontology(call: Call, upload: int, kind: str) -> Any:
     return _checked(call, found)
 
 
-@uploads("POST", f"{UPLOAD}/store", Scope.MANAGE, answer="Blueprint", may_take_long=True, pages="datasets:store_upload")
+@uploads.post(f"{UPLOAD}/store", answer="Blueprint", long=True, pages="datasets:store_upload")
 def store_upload(call: Call, upload: int) -> Any:
     """Store an upload in its dataset, or as a new one. Asked again, it is stored once."""
     found = get_upload(call, upload)
@@ -552,13 +481,13 @@ def store_upload(call: Call, upload: int) -> Any:
     return found.start_job("store_upload", by=call.user) if found.is_large else show_blueprint(found.store())
 
 
-@uploads("DELETE", UPLOAD, Scope.MANAGE, pages="datasets:discard_upload")
+@uploads.delete(UPLOAD, pages="datasets:discard_upload")
 def discard_upload(call: Call, upload: int) -> None:
     """Discard an upload that was not stored."""
     get_upload(call, upload).discard()
 
 
-@uploads("GET", f"{UPLOAD}/files/<str:name>", Scope.MANAGE, sends_file=True)
+@uploads.file(f"{UPLOAD}/files/<str:name>", scope=Scope.MANAGE)
 def get_upload_file(call: Call, upload: int, name: str) -> HttpResponseBase:
     """Download all “problems” of an upload, its “bad” items as lines of JSON, or the “outcomes” of a dry run."""
     found = get_upload(call, upload)

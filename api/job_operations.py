@@ -10,12 +10,13 @@ from annotation_service.models import Job
 from annotation_service.views import job_file
 
 from .models import Scope
-from .operations import Call, Rows, operation, project_of, show_job, time_of
+from .operations import Call, Rows, Section, project_of, show_job, time_of
 
+jobs = Section("Jobs")
 project_of["job"] = lambda pk: Job.objects.filter(pk=pk).values_list("target__project", flat=True).first()
 
 
-@operation("GET", "me", Scope.READ, section="Jobs", answer="Me")
+@jobs.get("me", "Me")
 def me(call: Call) -> Any:
     """Who the token lets in, and what for."""
     token = call.token
@@ -28,27 +29,25 @@ def me(call: Call) -> Any:
     }
 
 
-@operation("GET", "jobs", Scope.READ, section="Jobs", answer="Job", query="limit cursor")
+@jobs.list("jobs", "Job", query="")
 def list_jobs(call: Call) -> Rows:
     """The jobs that the person has started, the oldest first."""
     return Rows(Job.objects.filter(Q(by=call.user)), lambda jobs: map(show_job, jobs))
 
 
-@operation("GET", "jobs/<int:job>", Scope.READ, section="Jobs", answer="Job", may_take_long=True)
+@jobs.get("jobs/<int:job>", "Job")
 def get_job(call: Call, job: int) -> Job:
     """How far a job is. With the header “Prefer: wait=10” the answer waits until it is over, for 10 seconds at most."""
     return access.job(call, job)
 
 
-@operation("GET", "jobs/<int:job>/file", Scope.READ, section="Jobs", sends_file=True)
+@jobs.file("jobs/<int:job>/file")
 def get_job_file(call: Call, job: int) -> HttpResponseBase:
     """What a job has made to be downloaded."""
     return job_file(call, job)
 
 
-@operation(
-    "POST", "jobs/<int:job>/cancel", Scope.READ, section="Jobs", answer="Job", pages="cancel_job", may_take_long=True
-)
+@jobs.post("jobs/<int:job>/cancel", answer="Job", scope=Scope.READ, pages="cancel_job")
 def cancel_job(call: Call, job: int) -> Job:
     """Stop a job: before it has begun to save."""
     found = access.job(call, job)

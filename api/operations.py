@@ -1,8 +1,8 @@
 """The table of operations: what programs may ask for. It makes the routes, the checks, the answers and the OpenAPI document.
 
-An operation is a function that a decorator registers::
+An operation is a function that a decorator of its section registers::
 
-    @operation("PATCH", "ontologies/<int:ontology>/labels/<str:label>", Scope.MANAGE, body="LabelChange", answer="Label")
+    @ontologies.patch("ontologies/<int:ontology>/labels/<str:label>", "LabelChange", "Label")
     def change_label(call: Call, ontology: int, label: str) -> Any:
         \"""Change a label.\"""
 
@@ -19,7 +19,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial, wraps
+from functools import cache, partial, partialmethod, wraps
 from hashlib import sha256
 from inspect import cleandoc
 from itertools import islice
@@ -82,7 +82,7 @@ class Rows(NamedTuple):
 @dataclass(frozen=True)
 class ApiOperation:
     """``path`` is what Django takes, below the `PREFIX`; ``query`` names parameters, ``body`` and ``answer`` name schemas;
-    ``pages`` are the names of the addresses whose requests it stands for."""
+    ``pages`` are the names of the addresses whose requests it stands for. One that is ``long`` may go on in a job."""
 
     method: str
     path: str
@@ -93,7 +93,7 @@ class ApiOperation:
     answer: str = ""
     status: int = 200
     sends_file: bool = False
-    may_take_long: bool = False
+    long: bool = False
     query: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
 
@@ -116,6 +116,10 @@ class ApiOperation:
         return re.findall(r"<(\w+):(\w+)>", self.path)
 
     @property
+    def may_take_long(self) -> bool:
+        return self.long or (self.answer == "Job" and not self.is_list)
+
+    @property
     def is_list(self) -> bool:
         return "cursor" in self.query
 
@@ -133,34 +137,59 @@ class ApiOperation:
 OPERATIONS: dict[str, ApiOperation] = {}
 
 
-def operation(
-    method: str,
-    path: str,
-    scope: Scope,
-    *,
-    section: str,
-    pages: str = "",
-    query: str = "",
-    name: str = "",
-    about: str = "",
-    **fields: Any,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function. One that is registered several times is given another ``name`` and what it is ``about`` each time."""
+class Section:
+    """A part of the reference. Its decorators register functions: what they take and what they answer are names of schemas.
 
-    def register(perform: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(perform)
-        def own(*args: Any, **options: Any) -> Any:
-            return perform(*args, **options)
+    A token needs the scope that the section has for reading, or for changes, unless an operation names another one.
+    """
 
-        own.__name__, own.__doc__ = name or perform.__name__, about or perform.__doc__
-        made = ApiOperation(
-            method, path, scope, own, section, query=tuple(query.split()), pages=tuple(pages.split()), **fields
-        )
-        assert made.name not in OPERATIONS, made.name
-        OPERATIONS[made.name] = made
-        return perform
+    def __init__(self, name: str, *, reads: Scope = Scope.READ, changes: Scope = Scope.MANAGE) -> None:
+        self.name, self.reads, self.changes = name, reads, changes
 
-    return register
+    def _operation(
+        self,
+        method: str,
+        path: str,
+        body: str = "",
+        answer: str = "",
+        *,
+        scope: Scope | None = None,
+        query: str = "",
+        pages: str = "",
+        name: str = "",
+        about: str = "",
+        **fields: Any,
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """One that is registered several times is given another ``name`` and what it is ``about`` each time."""
+
+        def register(perform: Callable[..., Any]) -> Callable[..., Any]:
+            @wraps(perform)
+            def own(*args: Any, **options: Any) -> Any:
+                return perform(*args, **options)
+
+            own.__name__, own.__doc__ = name or perform.__name__, about or perform.__doc__
+            needed, asked = scope or (self.reads if method == "GET" else self.changes), tuple(query.split())
+            told = {"body": body, "answer": answer, "query": asked, "pages": tuple(pages.split()), **fields}
+            made = ApiOperation(method, path, needed, own, self.name, **told)
+            assert made.name not in OPERATIONS, made.name
+            OPERATIONS[made.name] = made
+            return perform
+
+        return register
+
+    def get(self, path: str, answer: str = "", **fields: Any) -> Any:
+        return self._operation("GET", path, answer=answer, **fields)
+
+    def list(self, path: str, answer: str, query: str = "", **fields: Any) -> Any:
+        """For `Rows`, of which each has a schema."""
+        return self.get(path, answer, query=f"{query} limit cursor", **fields)
+
+    file = partialmethod(get, sends_file=True)
+    post = partialmethod(_operation, "POST")
+    create = partialmethod(_operation, "POST", status=201)
+    put = partialmethod(_operation, "PUT")
+    patch = partialmethod(_operation, "PATCH")
+    delete = partialmethod(_operation, "DELETE")
 
 
 # --- What is checked ---------------------------------------------------------------------------------------------------

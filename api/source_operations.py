@@ -1,7 +1,6 @@
 """Where suggestions come from: programs that bring theirs, what became of it, and switching a source off."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from django.core.files import File
@@ -14,13 +13,12 @@ from projects import access
 from projects.models import Project
 from work.models import Source
 
-from .models import Scope
-from .operations import FILE, Call, Rows, operation, time_of
+from .operations import FILE, Call, Rows, Section, time_of
 
 SOURCES = "projects/<int:project>/sources"
 SOURCE = f"{SOURCES}/<str:source>"
 MAX_LINE = 5_000_000  # characters
-at = partial(operation, section="Sources of suggestions")
+sources = Section("Sources of suggestions")
 
 
 def _source(found: Project, name: str) -> Source:
@@ -39,14 +37,14 @@ def show_sources(sources: Sequence[Source]) -> Iterator[dict[str, Any]]:
         }
 
 
-@at("GET", SOURCES, Scope.READ, answer="Source", query="limit cursor")
+@sources.list(SOURCES, "Source", query="")
 def list_sources(call: Call, project: int) -> Rows:
     """List what suggests marks in a project: the history, preannotations, and programs."""
     found = access.project(call, project, Right.READ)
     return Rows(Source.objects.filter(dataset=found.dataset), show_sources)
 
 
-@at("GET", SOURCE, Scope.READ, answer="SourceFigures")
+@sources.get(SOURCE, "SourceFigures")
 def get_source(call: Call, project: int, source: str) -> Any:
     """Read what became of the suggestions of a source, label by label."""
     found = access.project(call, project, Right.READ)
@@ -59,15 +57,7 @@ def get_source(call: Call, project: int, source: str) -> Any:
     return {**next(show_sources([own])), "labels": sorted(labels, key=lambda each: str(each["label"]))}
 
 
-@at(
-    "PATCH",
-    SOURCE,
-    Scope.MANAGE,
-    body="SourceChange",
-    answer="Source",
-    may_take_long=True,
-    pages="projects:switch_source",
-)
+@sources.patch(SOURCE, "SourceChange", "Source", long=True, pages="projects:switch_source")
 def change_source(call: Call, project: int, source: str) -> Any:
     """Switch a source off, with which all go that it has suggested and nobody has decided about; or on."""
     own = _source(access.project(call, project, Right.MANAGE), source)
@@ -76,7 +66,7 @@ def change_source(call: Call, project: int, source: str) -> Any:
     return job or next(show_sources([own]))
 
 
-@at("PUT", f"{SOURCE}/suggestions", Scope.MANAGE, body=FILE, answer="Suggested", query="model_version finish")
+@sources.put(f"{SOURCE}/suggestions", FILE, "Suggested", query="model_version finish")
 def put_suggestions(call: Call, project: int, source: str) -> Any:
     """Suggest marks, some items at a time, a line of JSON for each.
 
