@@ -20,7 +20,7 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet
 
-from .operations import Call, Rows, Section, project_of, time_of
+from .operations import Call, Rows, Section, attributes, project_of
 
 
 class BlueprintKind(NamedTuple):
@@ -48,17 +48,18 @@ KINDS = {
 
 def show_blueprint(thing: PagedBlueprint) -> dict[str, Any]:
     return {
-        "id": thing.pk,
+        **attributes(thing, "id kind owner created_at updated_at"),
         **{name: getattr(thing, name) for name in thing.WORDS},
-        "kind": thing.kind,  # type: ignore[attr-defined]
-        "owner": thing.owner.username,
         "entity_ontology": getattr(thing, "entity_ontology_id", None),
         "relation_ontology": getattr(thing, "relation_ontology_id", None),
         "project": thing.project_id,
         "content": thing.content_in_words(),
-        "created_at": time_of(thing.created_at),
-        "updated_at": time_of(thing.updated_at),
     }
+
+
+def seen_by(call: Call) -> dict[str, str]:
+    """Fingerprints of what the program has seen of what it changes, as far as it tells that."""
+    return {name: fingerprint(value) for name, value in call.sent.pop("was", {}).items()}
 
 
 def list_things(call: Call, model: Any) -> Rows:
@@ -72,8 +73,7 @@ def get_thing(call: Call, model: Any, pk: int) -> Any:
 
 def change_thing(call: Call, model: Any, pk: int) -> Any:
     thing = access.editable(call, model, pk)
-    seen = {name: fingerprint(value) for name, value in call.sent.pop("was", {}).items()}
-    thing.edit(was=seen, **call.sent)
+    thing.edit(was=seen_by(call), **call.sent)
     return show_blueprint(access.readable(call, model, pk))
 
 
@@ -100,16 +100,7 @@ def show_step(step: Step) -> dict[str, Any]:
 
 
 def show_change(change: JournalRow) -> dict[str, Any]:
-    return {
-        "version": change.version,
-        "kind": change.kind,
-        "verb": change.verb,
-        "title": change.title,
-        "user": change.user.username,
-        "at": time_of(change.at),
-        "count": change.count,
-        "stands": change.stands,
-    }
+    return attributes(change, "version kind verb title user at count stands")
 
 
 def show_whole(change: JournalRow) -> dict[str, Any]:

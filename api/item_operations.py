@@ -34,10 +34,11 @@ from datasets.views.pages import item_of
 from datasets.views.uploads import add_form, create_form
 from ontologies.models import Ontology, OntologyKind
 
-from .blueprint_operations import show_blueprint
+from .blueprint_operations import seen_by, show_blueprint
 from .forms import valid
 from .models import Scope
-from .operations import FILE, Call, Rows, Section, project_of, time_of
+from .operations import FILE, Call, Rows, Section, attributes, project_of
+from .problems import show_problems
 
 READING = "file_name format as_lines encoding reading labels tokeniser"
 DECIDED = " ".join(name for name, each in DECISIONS.items() if each.what or name == "bad")
@@ -195,17 +196,7 @@ def export_dataset(call: Call, dataset: int) -> Any:
 
 
 def show_item(item: Item) -> dict[str, Any]:
-    return {
-        "id": item.pk,
-        "number": item.number,
-        "external_id": item.external_id,
-        "original": item.original,
-        "tokens": item.tokens,
-        "offsets": item.offsets,
-        "extra_fields": item.extra_fields,
-        "text_version": item.text_version,
-        "removed_at": time_of(item.removed_at),
-    }
+    return attributes(item, "id number external_id original tokens offsets extra_fields text_version removed_at")
 
 
 @datasets.list(f"{DATASET}/items", "Item", query=f"{FILTER} external_id removed")
@@ -267,7 +258,7 @@ def get_item(call: Call, dataset: int, item: int) -> Any:
 def change_item(call: Call, dataset: int, item: int) -> Any:
     """Change the external id or the extra fields of an item."""
     found = item_of(access.editable(call, Dataset, dataset), item)
-    was = {name: fingerprint(value) for name, value in call.sent.pop("was", {}).items()}
+    was = seen_by(call)
     now = {"external_id": found.external_id, "extra_fields": found.extra_fields}
     found.edit(**{**now, **call.sent}, was=was | {n: fingerprint(v) for n, v in now.items() if n not in call.sent})
     return show_item(item_of(found.dataset, item))
@@ -295,22 +286,14 @@ def correct_text(call: Call, dataset: int, item: int) -> Any:
 
 def _show_moves(told: Mapping[str, Any]) -> dict[str, Any]:
     lines = [
-        {
-            "before": line.before,
-            "after": line.after,
-            "label": label.fullname if label else None,
-            "status": line.status,
-            "people": people,
-        }
+        {**attributes(line, "before after status"), "label": label.fullname if label else None, "people": people}
         for line, label, people in told["lines"]
     ]
     return {name: told[name] for name in ("moved", "changed", "lost", "back")} | {"marks": lines}
 
 
 def _show_correction(item: Item, done: TextCorrection) -> dict[str, Any]:
-    told = moves_in_words(item, **done.marks)
-    who = {"by": done.by.username, "at": time_of(done.at)}
-    return {"id": done.pk, "version": done.version, **who, **_show_moves(told)}
+    return {**attributes(done, "id version by at"), **_show_moves(moves_in_words(item, **done.marks))}
 
 
 @datasets.list(f"{ITEM}/corrections", "Correction", query="")
@@ -367,16 +350,10 @@ def restore_items(call: Call, dataset: int) -> Any:
 
 def show_upload(upload: Upload) -> dict[str, Any]:
     return {
-        "id": upload.pk,
+        **attributes(upload, "id number by state created_at stored_at options"),
         "dataset": upload.dataset_id,
-        "number": upload.number,
         "file_name": upload.name,
-        "by": upload.by.username,
-        "state": upload.state,
         "job": upload.job_id,
-        "created_at": time_of(upload.created_at),
-        "stored_at": time_of(upload.stored_at),
-        "options": upload.options,
         "report": _show_report(upload.found) if upload.report else None,
     }
 
@@ -393,7 +370,7 @@ def _show_report(report: ImportReport) -> dict[str, Any]:
         "doubtful": report.doubtful(),
         **{name: found[name] for name in names},
         "same_external_ids": [dict(zip(("place", "external_id", "taken_by"), e, strict=True)) for e in report.same_ids],
-        "problems": [{"place": each.place, "text": each.text} for each in report.problem_lines],
+        "problems": show_problems(report.problem_lines),
         "problem_total": report.problems.total,
         "items": list(_first_items(report, labels)),
     }

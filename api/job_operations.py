@@ -10,7 +10,7 @@ from annotation_service.models import Job
 from annotation_service.views import job_file
 
 from .models import Scope
-from .operations import Call, Rows, Section, project_of, show_job, time_of
+from .operations import Call, Rows, Section, attributes, project_of, show_job
 
 jobs = Section("Jobs")
 project_of["job"] = lambda pk: Job.objects.filter(pk=pk).values_list("target__project", flat=True).first()
@@ -20,12 +20,11 @@ project_of["job"] = lambda pk: Job.objects.filter(pk=pk).values_list("target__pr
 def me(call: Call) -> Any:
     """Who the token lets in, and what for."""
     token = call.token
-    of_token = {"name": token.name, "scope": token.scope, "project": token.project_id}
     return {
         "user": call.user.username,
         "creates_projects": access.can_create(call.user),
         "staff": call.user.is_staff,
-        "token": {**of_token, "expires_at": time_of(token.expires_at)},
+        "token": {**attributes(token, "name scope expires_at"), "project": token.project_id},
     }
 
 

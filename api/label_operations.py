@@ -12,7 +12,7 @@ from annotation_service import access
 from annotation_service.blueprints import Right
 from annotation_service.db import among, write
 from annotation_service.edits import fingerprint
-from annotation_service.inputs import Problem, Refused, check_size, decode
+from annotation_service.inputs import Refused, check_size, decode
 from annotation_service.words import listed
 from ontologies import usage
 from ontologies.checks import likely_mistakes
@@ -28,7 +28,8 @@ from ontologies.views import download_codebook, download_tree
 
 from .blueprint_operations import changed, show_blueprint, show_step
 from .forms import valid
-from .operations import FILE, Call, Rows, Section, check_match, time_of
+from .operations import FILE, Call, Rows, Section, attributes, check_match, time_of
+from .problems import show_problems
 
 OF_ONE = "ontologies/<int:ontology>"
 SHOWN_PLANNED = 1000
@@ -49,10 +50,6 @@ def read_file(call: Call, form: LabelFileForm) -> Any:
         if call.asked.get(choice.name) not in (None, value):
             raise Refused(f"Here it can be {listed(choice.choices, 20)}.", place=choice.name)
     return values
-
-
-def show_problems(problems: Sequence[Problem]) -> list[dict[str, str]]:
-    return [{"place": each.place, "text": each.text} for each in problems]
 
 
 # --- Whole ontologies --------------------------------------------------------------------------------------------------
@@ -225,12 +222,12 @@ def add_labels(call: Call, ontology: int) -> Any:
     added: list[str] = []
     if not call.asked["dry_run"]:
         added = tree.add_items(items, parent=parent, by=call.user, alike=True)
-    names = ("level", "name", "exists", "called", "starts_off", "problem")
+    names = "level name exists called starts_off problem"
     return {
         "new": sum(not row.exists for row in planned),
         "existing": sum(row.exists for row in planned),
         "notes": notes_on(items).strip(),
-        "planned": [{name: getattr(row, name) for name in names} for row in planned[:SHOWN_PLANNED]],
+        "planned": [attributes(row, names) for row in planned[:SHOWN_PLANNED]],
         "added": added,
         "version": tree.version,
     }

@@ -26,7 +26,7 @@ from work.models.item_work import refresh
 
 from .forms import filled_in, valid
 from .models import Scope
-from .operations import Call, Rows, Section, time_of
+from .operations import Call, Rows, Section, attributes, time_of
 
 members, assignment = Section("People"), Section("Assignment")
 talk = Section("Comments and flags", changes=Scope.ANNOTATE)
@@ -40,13 +40,8 @@ COMMENT = f"{PROJECT}/comments/<int:comment>"
 
 
 def show_person(person: Person) -> dict[str, Any]:
-    return {
-        "user": person.user.username,
-        "role": person.membership.role if person.membership else None,
-        "joined_at": time_of(person.joined_at),
-        **{name: getattr(person, name) for name in ("given", "begun", "done")},
-        "last_active": time_of(person.last_active),
-    }
+    role = person.membership.role if person.membership else None
+    return {**attributes(person, "user joined_at given begun done last_active"), "role": role}
 
 
 def _member(call: Call, project: int, who: str) -> tuple[Project, Membership]:
@@ -122,16 +117,9 @@ def show_invitations(some: Iterable[Invitation]) -> Iterable[dict[str, Any]]:
     usable = set(Invitation.objects.usable().filter(pk__in=[each.pk for each in some]).values_list("pk", flat=True))
     for each in some:
         yield {
-            "id": each.pk,
-            "role": each.role,
+            **attributes(each, "id role by created_at expires_at state uses asked_by"),
             "address": each.address or None,
-            "by": each.by.username,
-            "created_at": time_of(each.created_at),
-            "expires_at": time_of(each.expires_at),
-            "state": each.state,
             "is_usable": each.pk in usable,
-            "uses": each.uses,
-            "asked_by": each.asked_by.username if each.asked_by else None,
         }
 
 
@@ -183,8 +171,8 @@ def list_own_invitations(call: Call) -> Rows:
 
     def show(some: Iterable[Invitation]) -> Iterable[dict[str, Any]]:
         for each in some:
-            about = {"project": each.project_id, "name": each.project.name, "role": each.role}
-            yield {"id": each.pk, **about, "by": each.by.username, "expires_at": time_of(each.expires_at)}
+            about = {"project": each.project_id, "name": each.project.name}
+            yield {**about, **attributes(each, "id role by expires_at")}
 
     return Rows(access.invitations_to(call.user), show)
 
@@ -215,8 +203,8 @@ def _answer(call: Call, invitation: Invitation) -> dict[str, Any]:
 
 
 def show_foreseen(foreseen: Iterable[Foreseen]) -> list[dict[str, Any]]:
-    names = ("before", "after", "gained", "lost", "begun", "marks")
-    return [{"user": each.person.username, **{name: getattr(each, name) for name in names}} for each in foreseen]
+    names = "before after gained lost begun marks"
+    return [{"user": each.person.username, **attributes(each, names)} for each in foreseen]
 
 
 def _what_changes(project: Project, planned: Any) -> dict[str, Any]:
@@ -302,13 +290,7 @@ def list_project_items(call: Call, project: int) -> Rows:
         for row in rows_of(found, items, [], with_marks=True):
             about = {"id": row.item.pk, "number": row.item.number, "external_id": row.item.external_id or None}
             shares = [
-                {
-                    "user": each.person.username,
-                    "is_given": each.is_given,
-                    "state": each.state,
-                    "since": time_of(each.since),
-                    "marks": each.marks,
-                }
+                {"user": each.person.username, **attributes(each, "is_given state since marks")}
                 for each in row.shares()
             ]
             flags = [{"kind": kind.lower(), "count": count} for kind, count, _ in row.flags]
@@ -340,7 +322,7 @@ def _by_hand(verb: str, call: Call, project: int) -> Any:
         raise Refused(f"There is no account with the user name “{min(missing)}”.", place="people")
     told = found.foresee_by_hand(verb, items, who)
     if call.asked["dry_run"]:
-        counts = {name: getattr(told, name) for name in ("changed", "had", "begun", "lost_in_turn")}
+        counts = attributes(told, "changed had begun lost_in_turn")
         return {"count": count, **counts, "lost_marks": told.marks, "people": show_foreseen(told.losses)}
     if call.sent.get("count") != count:
         raise Refused(f"“count” agrees to so many items as there are: now {count}.", place="count")
@@ -375,20 +357,13 @@ def undo_by_hand(call: Call, project: int) -> Any:
 
 def show_comments(some: Iterable[Comment]) -> Iterable[dict[str, Any]]:
     """Those that are read `with_words`."""
-
-    def written(said: Any) -> dict[str, Any]:
-        times = {"written_at": time_of(said.written_at), "edited_at": time_of(said.edited_at)}
-        return {"id": said.pk, "author": said.author.username, "text": said.text, **times}
-
+    written = "id author text written_at edited_at"
     for each in some:
         yield {
-            **written(each),
+            **attributes(each, f"{written} person resolved_at resolved_by"),
             "item": each.item_id,
-            "person": each.person.username,
             "mark": {"kind": each.kind, "id": each.uid, "words": each.words} if each.uid else None,
-            "resolved_at": time_of(each.resolved_at),
-            "resolved_by": each.resolved_by.username if each.resolved_by else None,
-            "answers": [written(answer) for answer in each.answers],  # type: ignore[attr-defined]
+            "answers": [attributes(answer, written) for answer in each.answers],  # type: ignore[attr-defined]
         }
 
 
@@ -421,13 +396,11 @@ def list_flags(call: Call, project: int) -> Rows:
     rows = _of_person(call, found, access.flags(call, found))
     if kind := call.asked["flag"]:
         rows = rows.filter(kind=kind)
+    return Rows(rows.select_related("person"), show_flags)
 
-    def show(some: Iterable[Flag]) -> Iterable[dict[str, Any]]:
-        for each in some:
-            set_by = {"person": each.person.username, "set_at": time_of(each.set_at)}
-            yield {"item": each.item_id, "kind": each.kind, "why": each.why, **set_by}
 
-    return Rows(rows.select_related("person"), show)
+def show_flags(some: Iterable[Flag]) -> Iterable[dict[str, Any]]:
+    return ({"item": each.item_id, **attributes(each, "kind why person set_at")} for each in some)
 
 
 @talk.post(f"{COMMENT}/answers", "CommentAnswer", "Comment", pages="projects:answer_comment")

@@ -19,6 +19,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, partial, partialmethod, wraps
 from hashlib import sha256
 from inspect import cleandoc
@@ -46,7 +47,7 @@ from annotation_service.edits import Conflict
 from annotation_service.http import Request
 from annotation_service.inputs import MAX_PROBLEMS, Problem, Refused, decode, whole_number
 from annotation_service.json_input import parse_json, to_json
-from annotation_service.models import Job, JobState
+from annotation_service.models import Job, JobState, User
 from annotation_service.schemas import Checker, load
 
 from .models import KeptAnswer, Scope, Token
@@ -416,15 +417,7 @@ def _waited_for(job: Job, prefer: str) -> Job:
 def show_job(job: Job) -> dict[str, Any]:
     page = re.fullmatch(r"(?:/datasets)?/(\w+/\d+)/", job.result.get("url") or "")
     return {
-        "id": job.pk,
-        "kind": job.kind,
-        "title": job.title,
-        "state": job.state,
-        "phase": job.phase,
-        "done": job.done,
-        "total": job.total,
-        "created_at": time_of(job.created_at),
-        "finished_at": time_of(job.finished_at),
+        **attributes(job, "id kind title state phase done total created_at finished_at"),
         "text": job.result.get("text", ""),
         "resource": f"{PREFIX}{page[1]}" if page else None,
         "file": f"{PREFIX}jobs/{job.pk}/file" if job.state == JobState.DONE and "file" in job.result else None,
@@ -436,6 +429,18 @@ def show_job(job: Job) -> dict[str, Any]:
 def time_of(moment: Any) -> str | None:
     """In UTC, with parts of a second: what is asked for as changed since then is not missed."""
     return moment and moment.isoformat().replace("+00:00", "Z")
+
+
+def attributes(thing: Any, names: str) -> dict[str, Any]:
+    """Some of its attributes as JSON has them: times in UTC, people by their names."""
+    values = {name: getattr(thing, name) for name in names.split()}
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return time_of(value)
+    return value.username if isinstance(value, User) else value
 
 
 def _page(call: Call, rows: Rows) -> dict[str, Any]:

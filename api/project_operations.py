@@ -11,7 +11,6 @@ from django.http.response import HttpResponseBase
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
-from annotation_service.edits import fingerprint
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, User, fold, kept_file
 from annotation_service.paging import named
@@ -32,14 +31,15 @@ from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, Preannotatio
 from work.models.item_work import refresh
 from work.suggestions.decisions import figures_of
 
+from .blueprint_operations import seen_by
 from .forms import filled_in, problems_in, valid
-from .operations import FILE, Call, Rows, Section, project_of, time_of
+from .operations import FILE, Call, Rows, Section, attributes, project_of
+from .problems import show_problems
 
 project_of["binned"] = project_of["project"]
 projects = Section("Projects")
 PROJECT = "projects/<int:project>"
 RESOURCES = ("dataset", *(f"{kind}_ontology" for kind in OntologyKind.values), *FORMATS)
-WORDS = ("name", "description", "guidelines", "task", "history", "counted")
 
 
 def show_projects(user: User, some: Iterable[Project]) -> list[dict[str, Any]]:
@@ -54,18 +54,14 @@ def show_projects(user: User, some: Iterable[Project]) -> list[dict[str, Any]]:
             parts[thing.project_id][name or thing.format] = thing.pk
     return [
         {
-            "id": project.pk,
-            **{name: getattr(project, name) for name in WORDS},
+            **attributes(project, "id name description guidelines task history counted"),
+            **attributes(project, "created_by created_at updated_at archived_at"),
             "role": project.role and project.role.label.lower(),
-            "created_by": project.created_by.username,
-            "created_at": time_of(project.created_at),
-            "updated_at": time_of(project.updated_at),
-            "archived_at": time_of(project.archived_at),
             "resources": parts[project.pk],
             "assignment": project.rule.values,
             "progress": {
                 "of": "own" if project.is_own else "all",
-                **{name: getattr(project.progress, name) for name in ("total", "untouched", "begun", "done")},
+                **attributes(project.progress, "total untouched begun done"),
             },
         }
         for project in found
@@ -104,7 +100,7 @@ def create_project(call: Call) -> Any:
 def _review(form: creation.ProjectForm) -> dict[str, Any]:
     problems, pairs = problems_in(form), form.pairs()
     return {
-        "problems": [{"place": each.place, "text": each.text} for each in problems],
+        "problems": show_problems(problems),
         "summary": {step.step.name: step.lines() for step in creation.steps_of(form, checked=True)},
         **creation.totals(form),
         "given_marks": form.given_count,
@@ -121,8 +117,7 @@ def broken_rules_of(tally: Any) -> list[dict[str, Any]]:
 @projects.patch(PROJECT, "ProjectChange", "Project", pages="projects:edit projects:settings")
 def change_project(call: Call, project: int) -> Any:
     """Change its words, or what annotators are shown of marks that are there. How it is reviewed has an address of its own."""
-    seen = {name: fingerprint(value) for name, value in call.sent.pop("was", {}).items()}
-    access.project(call, project, Right.MANAGE).edit(was=seen, **call.sent)
+    access.project(call, project, Right.MANAGE).edit(was=seen_by(call), **call.sent)
     return get_project(call, project)
 
 
@@ -165,13 +160,7 @@ def delete_project(call: Call, project: int) -> None:
 @projects.list("bin", "BinnedProject", query="")
 def list_bin(call: Call) -> Rows:
     """The deleted projects that the person may bring back."""
-
-    def show(some: Iterable[Project]) -> Iterable[dict[str, Any]]:
-        for each in some:
-            times = {"deleted_at": time_of(each.deleted_at), "gone_at": time_of(each.gone_at)}
-            yield {"id": each.pk, "name": each.name, **times}
-
-    return Rows(access.binned(call), show)
+    return Rows(access.binned(call), lambda some: (attributes(each, "id name deleted_at gone_at") for each in some))
 
 
 @projects.post("bin/<int:binned>/restore", answer="Project", pages="projects:take_out_of_bin")
@@ -308,9 +297,9 @@ def put_items(call: Call, project: int) -> Any:
         raise
     if call.asked["dry_run"]:
         upload.discard()
-    problems = [{"place": each.place, "text": each.text} for each in report.problem_lines]
-    counts = {name: getattr(report, name) for name in ("items", "entities", "relations", "skipped", "items_refused")}
-    return {**counts, "problems": problems, "total": report.problems.total, "broken_rules": report.violations}
+    counts = attributes(report, "items entities relations skipped items_refused")
+    problems = {"problems": show_problems(report.problem_lines), "total": report.problems.total}
+    return {**counts, **problems, "broken_rules": report.violations}
 
 
 def _sets(model: type[ResourceSet], name: str, *, tells: str, takes: str) -> None:

@@ -28,7 +28,7 @@ from work.models.item_work import refresh_item
 
 from .blueprint_operations import show_blueprint
 from .models import Scope
-from .operations import Call, Rows, Section, time_of
+from .operations import Call, Rows, Section, attributes, time_of
 from .work_operations import OF_ITEM, OF_PROJECT, mark_operations, put_annotation, show_one
 
 reviews = Section("Reviews", changes=Scope.ANNOTATE)
@@ -53,8 +53,7 @@ def list_reviews(call: Call, project: int) -> Rows:
         decided = {gold.item_id: gold.done_at for gold in golds}
         for item in some:
             yield {
-                "id": item.pk,
-                "number": item.number,
+                **attributes(item, "id number"),
                 "external_id": item.external_id or None,
                 "done_by": item.work.done if hasattr(item, "work") else 0,
                 "is_disputed": hasattr(item, "work") and item.work.is_disputed,
@@ -113,14 +112,8 @@ def _shown_group(group: ShownGroup) -> dict[str, Any]:
 
 
 def _shown_decision(project: Project, decision: GoldDecision) -> dict[str, Any]:
-    return {
-        "id": decision.pk,
-        "kind": decision.kind,
-        "by": None if project.is_blind else decision.by.username,
-        "at": time_of(decision.at),
-        "reason": decision.reason,
-        "undone_at": time_of(decision.undone_at),
-    }
+    by = None if project.is_blind else decision.by.username
+    return {**attributes(decision, "id kind at reason undone_at"), "by": by}
 
 
 @contextmanager

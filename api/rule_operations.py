@@ -24,9 +24,10 @@ from work.views import Lesson, ProposedRule
 
 from .blueprint_operations import changed, show_blueprint
 from .forms import refusal_of
-from .label_operations import sent_with, show_problems
+from .label_operations import sent_with
 from .models import Scope
 from .operations import FILE, Call, Rows, Section, check_match
+from .problems import show_problems
 
 CONSTRAINTS, PREANNOTATIONS = "constraints/<int:constraints>", "preannotations/<int:preannotations>"
 constraints, preannotations = Section("Constraints"), Section("Preannotations")

@@ -1,6 +1,6 @@
 """Where suggestions come from: programs that bring theirs, what became of it, and switching a source off."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.files import File
@@ -13,7 +13,7 @@ from projects import access
 from projects.models import Project
 from work.models import Source
 
-from .operations import FILE, Call, Rows, Section, time_of
+from .operations import FILE, Call, Rows, Section, attributes
 
 SOURCES = "projects/<int:project>/sources"
 SOURCE = f"{SOURCES}/<str:source>"
@@ -25,23 +25,15 @@ def _source(found: Project, name: str) -> Source:
     return get_object_or_404(Source, dataset=found.dataset, name=name)
 
 
-def show_sources(sources: Sequence[Source]) -> Iterator[dict[str, Any]]:
-    for source in sources:
-        yield {
-            "name": source.name,
-            "kind": source.kind,
-            "version": source.version,
-            "is_on": source.is_on,
-            "created_at": time_of(source.created_at),
-            "updated_at": time_of(source.updated_at),
-        }
+def show_source(source: Source) -> dict[str, Any]:
+    return attributes(source, "name kind version is_on created_at updated_at")
 
 
 @sources.list(SOURCES, "Source", query="")
 def list_sources(call: Call, project: int) -> Rows:
     """List what suggests marks in a project: the history, preannotations, and programs."""
     found = access.project(call, project, Right.READ)
-    return Rows(Source.objects.filter(dataset=found.dataset), show_sources)
+    return Rows(Source.objects.filter(dataset=found.dataset), lambda some: map(show_source, some))
 
 
 @sources.get(SOURCE, "SourceFigures")
@@ -54,7 +46,7 @@ def get_source(call: Call, project: int, source: str) -> Any:
         {"label": names[label].fullname, "uid": names[label].uid, **figures._asdict()}
         for label, figures in own.figures().items()
     ]
-    return {**next(show_sources([own])), "labels": sorted(labels, key=lambda each: str(each["label"]))}
+    return {**show_source(own), "labels": sorted(labels, key=lambda each: str(each["label"]))}
 
 
 @sources.patch(SOURCE, "SourceChange", "Source", long=True, pages="projects:switch_source")
@@ -63,7 +55,7 @@ def change_source(call: Call, project: int, source: str) -> Any:
     own = _source(access.project(call, project, Right.MANAGE), source)
     job: Job | None = own.switch(call.sent["is_on"], by=call.user)
     own.refresh_from_db()
-    return job or next(show_sources([own]))
+    return job or show_source(own)
 
 
 @sources.put(f"{SOURCE}/suggestions", FILE, "Suggested", query="model_version finish")
@@ -80,12 +72,8 @@ def put_suggestions(call: Call, project: int, source: str) -> Any:
     own = Source.of(found.dataset, source)
     outcome = own.suggest(_lines(call.sent), version=call.asked["model_version"] or "", by=call.user)
     left = own.finish(by=call.user) if call.asked["finish"] else 0
-    return {
-        "made": outcome.made,
-        "unchanged": outcome.unchanged,
-        "withdrawn": outcome.withdrawn + left,
-        "refused": [each._asdict() for each in sorted(outcome.refused)],
-    }
+    refused = [each._asdict() for each in sorted(outcome.refused)]
+    return {**attributes(outcome, "made unchanged"), "withdrawn": outcome.withdrawn + left, "refused": refused}
 
 
 def _lines(file: File) -> Iterable[str]:

@@ -6,7 +6,7 @@ from annotation_service.blueprints import Right
 from projects import access
 
 from .models import Scope
-from .operations import Call, Rows, Section, time_of
+from .operations import Call, Rows, Section, attributes
 from .webhook_pages import delivery_of, webhook_of
 from .webhooks import Delivery, Webhook
 
@@ -16,14 +16,12 @@ webhooks = Section("Webhooks", reads=Scope.MANAGE)
 
 
 def show_webhook(webhook: Webhook) -> dict[str, Any]:
-    shown = {name: getattr(webhook, name) for name in ("id", "url", "events", "is_on", "off_reason")}
-    return {**shown, "created_by": webhook.created_by.username, "created_at": time_of(webhook.created_at)}
+    return attributes(webhook, "id url events is_on off_reason created_by created_at")
 
 
 def show_delivery(delivery: Delivery) -> dict[str, Any]:
-    names = ("id", "message_id", "event", "state", "attempts", "code", "error")
-    times = {name: time_of(getattr(delivery, name)) for name in ("created_at", "next_at", "delivered_at")}
-    return {name: getattr(delivery, name) for name in names} | times
+    names = "id message_id event state attempts code error created_at next_at delivered_at"
+    return attributes(delivery, names)
 
 
 @webhooks.list(ALL, "Webhook", query="")

@@ -23,7 +23,7 @@ from work.models import Batch, Comment, Flag
 from work.own_items import work_on
 
 from .models import Scope
-from .operations import Call, Rows, Section, check_match, time_of
+from .operations import Call, Rows, Section, attributes, check_match, time_of
 
 OF_PROJECT, OF_ITEM = "projects/<int:project>", "projects/<int:project>/items/<int:item>"
 # No transaction that stores marks takes longer: what was stored before that is seen by whoever asks now.
@@ -43,15 +43,10 @@ def shown_marks(project: Project, found: Sequence[Annotation]) -> Iterator[dict[
     marks = bundle.marks_in(keys, names, left_out=Q())
     for each in found:
         yield {
-            "item_id": each.item_id,
+            **attributes(each, "item_id annotator layer done_at changed_at revision"),
             "external_id": each.item.external_id or None,
             "text_version": each.item.text_version,
-            "annotator": each.annotator.username if each.annotator else None,
-            "layer": each.layer,
             "started_at": time_of(each.started_at) if each.layer == Layer.OWN else None,
-            "done_at": time_of(each.done_at),
-            "changed_at": time_of(each.changed_at),
-            "revision": each.revision,
             **marks.get(each.pk, {"entities": [], "relations": []}),
         }
 
@@ -165,16 +160,9 @@ def list_own_items(call: Call, project: int) -> Rows:
     def show(some: Sequence[Item]) -> Iterator[dict[str, Any]]:
         for item, work in zip(some, work_on(some, shown), strict=True):
             yield {
-                "id": item.pk,
-                "number": item.number,
+                **attributes(item, "id number original tokens text_version"),
+                **attributes(work, "state changed_at marks suggestions"),
                 "external_id": item.external_id or None,
-                "original": item.original,
-                "tokens": item.tokens,
-                "text_version": item.text_version,
-                "state": work.state,
-                "changed_at": time_of(work.changed_at),
-                "marks": work.marks,
-                "suggestions": work.suggestions,
                 "flags": [flag.kind for flag in work.flags],
                 "open_comments": work.comments,
             }
