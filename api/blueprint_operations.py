@@ -1,6 +1,8 @@
 """What all kinds of blueprints, and projects' copies of them, have: they are listed, read, changed, copied and deleted; and the
 histories of those that are edited step by step: changes are listed, taken back and done again."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, NamedTuple
 
@@ -10,6 +12,7 @@ from django.shortcuts import get_object_or_404
 
 from annotation_service import access
 from annotation_service.blueprints import PagedBlueprint
+from annotation_service.db import write
 from annotation_service.edits import fingerprint
 from annotation_service.inputs import clean_title
 from annotation_service.journal import Journaled, JournalRow, Step
@@ -20,7 +23,7 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet
 
-from .operations import Call, Rows, Section, attributes, project_of
+from .operations import Call, Rows, Section, attributes, check_match, project_of
 
 
 class BlueprintKind(NamedTuple):
@@ -83,6 +86,16 @@ def copy_thing(call: Call, model: Any, pk: int) -> Job | dict[str, Any]:
         target = {"model": thing._meta.label, "pk": thing.pk, "name": name}
         return start_job("duplicate", title=f"Duplicate “{thing}”", by=call.user, target=target)
     return show_blueprint(thing.copy_to(by=call.user, name=name))
+
+
+@contextmanager
+def as_read(call: Call, model: Any, pk: int, show: Callable[..., dict[str, Any]], key: Any) -> Iterator[Any]:
+    """A thing that is locked to be changed, if what is shown of a part of it has the “etag” that the program asks for."""
+    thing = access.editable(call, model, pk)
+    with write():
+        locked = thing.locked_to_change()
+        check_match(call, show(call, locked, key)["etag"])
+        yield locked
 
 
 def delete_thing(call: Call, model: Any, pk: int) -> None:

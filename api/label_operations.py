@@ -26,9 +26,9 @@ from ontologies.switches import Switch
 from ontologies.updates import TreeUpdate
 from ontologies.views import download_codebook, download_tree
 
-from .blueprint_operations import changed, show_blueprint, show_step
+from .blueprint_operations import as_read, changed, show_blueprint, show_step
 from .forms import valid
-from .operations import FILE, Call, Rows, Section, attributes, check_match, time_of
+from .operations import FILE, Call, Rows, Section, attributes, time_of
 from .problems import show_problems
 
 OF_ONE = "ontologies/<int:ontology>"
@@ -178,10 +178,7 @@ def change_label(call: Call, ontology: int, label: str) -> Any:
 
     With If-Match only if it is still as it was read.
     """
-    tree = access.editable(call, Ontology, ontology)
-    with write():
-        locked = tree.locked_to_change()
-        check_match(call, show_label(call, locked, label)["etag"])
+    with as_read(call, Ontology, ontology, show_label, label) as locked:
         item = _changed(get_item(locked, label), call.sent, call)
         return show_label(call, item.ontology, label)
 

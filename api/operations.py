@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, partial, partialmethod, wraps
+from functools import cache, partial, partialmethod
 from hashlib import sha256
 from inspect import cleandoc
 from itertools import islice
@@ -79,17 +79,28 @@ class Rows(NamedTuple):
     show: Callable[[Sequence[Any]], Iterable[dict[str, Any]]]
     key: str = "pk"
 
+    def after(self, last: int | None, count: int) -> list[tuple[int, Any]]:
+        """So many rows after the one with a key, each with its key: in memory its number."""
+        if not isinstance(self.rows, QuerySet):
+            first = last or 0
+            return list(enumerate(self.rows[first : first + count], first + 1))
+        found = self.rows.order_by(self.key)
+        some = (found if last is None else found.filter(**{f"{self.key}__gt": last}))[:count]
+        return [(row[self.key] if isinstance(row, dict) else getattr(row, self.key), row) for row in some]
+
 
 @dataclass(frozen=True)
 class ApiOperation:
     """``path`` is what Django takes, below the `PREFIX`; ``query`` names parameters, ``body`` and ``answer`` name schemas;
     ``pages`` are the names of the addresses whose requests it stands for. One that is ``long`` may go on in a job."""
 
+    name: str
+    about: str
     method: str
     path: str
     scope: Scope
-    perform: Callable[..., Any]
     section: str
+    perform: Callable[..., Any]
     body: str = ""
     answer: str = ""
     status: int = 200
@@ -99,17 +110,12 @@ class ApiOperation:
     pages: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
-        return self.perform.__name__
-
-    @property
     def summary(self) -> str:
-        return (self.perform.__doc__ or "").strip().partition("\n")[0]
+        return self.about.partition("\n")[0]
 
     @property
     def description(self) -> str:
-        """What its docstring says further."""
-        return cleandoc((self.perform.__doc__ or "").strip().partition("\n")[2])
+        return self.about.partition("\n")[2].strip()
 
     @property
     def arguments(self) -> list[tuple[str, str]]:
@@ -162,18 +168,13 @@ class Section:
         **fields: Any,
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """One that is registered several times is given another ``name`` and what it is ``about`` each time."""
+        needed = scope or (self.reads if method == "GET" else self.changes)
+        fields |= {"body": body, "answer": answer, "query": tuple(query.split()), "pages": tuple(pages.split())}
 
         def register(perform: Callable[..., Any]) -> Callable[..., Any]:
-            @wraps(perform)
-            def own(*args: Any, **options: Any) -> Any:
-                return perform(*args, **options)
-
-            own.__name__, own.__doc__ = name or perform.__name__, about or perform.__doc__
-            needed, asked = scope or (self.reads if method == "GET" else self.changes), tuple(query.split())
-            told = {"body": body, "answer": answer, "query": asked, "pages": tuple(pages.split()), **fields}
-            made = ApiOperation(method, path, needed, own, self.name, **told)
-            assert made.name not in OPERATIONS, made.name
-            OPERATIONS[made.name] = made
+            own, told = name or perform.__name__, cleandoc(about or perform.__doc__ or "")
+            assert own not in OPERATIONS, own
+            OPERATIONS[own] = ApiOperation(own, told, method, path, needed, self.name, perform, **fields)
             return perform
 
         return register
@@ -444,35 +445,23 @@ def _plain(value: Any) -> Any:
 
 
 def _page(call: Call, rows: Rows) -> dict[str, Any]:
-    limit, cursor = call.asked.get("limit") or 100, call.asked.get("cursor")
-    found = _after(rows, cursor, limit + 1)
+    limit = call.asked.get("limit") or 100
+    found = rows.after(call.asked.get("cursor"), limit + 1)
     following = None
     if len(found) > limit:
         found = found[:limit]
         query = call.GET.copy()
-        query["cursor"] = str(_key(rows, found[-1]) if isinstance(rows.rows, QuerySet) else (cursor or 0) + limit)
+        query["cursor"] = str(found[-1][0])
         following = call.build_absolute_uri(f"{call.path}?{query.urlencode()}")
-    return {"results": list(rows.show(found)), "next": following}
-
-
-def _after(rows: Rows, last: int | None, count: int) -> list[Any]:
-    """So many rows after the one with a key; of a list, after so many."""
-    if not isinstance(rows.rows, QuerySet):
-        return list(rows.rows[last or 0 : (last or 0) + count])
-    found = rows.rows.order_by(rows.key)
-    return list((found if last is None else found.filter(**{f"{rows.key}__gt": last}))[:count])
-
-
-def _key(rows: Rows, row: Any) -> int:
-    return row[rows.key] if isinstance(row, dict) else getattr(row, rows.key)
+    return {"results": list(rows.show([row for _, row in found])), "next": following}
 
 
 def _stream(rows: Rows) -> Iterator[dict[str, Any]]:
     """All, read in portions: no transaction waits for a slow program."""
     last: int | None = None
-    while found := _after(rows, last, PORTION):
-        yield from rows.show(found)
-        last = _key(rows, found[-1]) if isinstance(rows.rows, QuerySet) else (last or 0) + len(found)
+    while found := rows.after(last, PORTION):
+        yield from rows.show([row for _, row in found])
+        last = found[-1][0]
 
 
 def check_match(call: Call, etag: str) -> None:

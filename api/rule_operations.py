@@ -22,11 +22,11 @@ from resources.views import download_csv, download_json
 from work.evidence import LearnedFrom
 from work.views import Lesson, ProposedRule
 
-from .blueprint_operations import changed, show_blueprint
+from .blueprint_operations import as_read, changed, show_blueprint
 from .forms import refusal_of
 from .label_operations import sent_with
 from .models import Scope
-from .operations import FILE, Call, Rows, Section, check_match
+from .operations import FILE, Call, Rows, Section
 from .problems import show_problems
 
 CONSTRAINTS, PREANNOTATIONS = "constraints/<int:constraints>", "preannotations/<int:preannotations>"
@@ -147,10 +147,7 @@ def create_rule(call: Call, constraints: int) -> Any:
 @constraints.patch(f"{CONSTRAINTS}/rules/<str:rule>", "RuleChange", "Rule", pages="resources:pick")
 def change_rule(call: Call, constraints: int, rule: str) -> Any:
     """Give a rule other lists. With If-Match only if it is still as it was read."""
-    thing = access.editable(call, ConstraintSet, constraints)
-    with write():
-        locked = thing.locked_to_change()
-        check_match(call, show_rule(call, locked, rule)["etag"])
+    with as_read(call, ConstraintSet, constraints, show_rule, rule) as locked:
         lists: Any = _lists(locked, call.sent)
         locked.change_rule(rule, by=call.user, **lists)
         return show_rule(call, locked, rule)
@@ -179,10 +176,7 @@ def take_from_rule(call: Call, constraints: int, rule: str, list: str, label: st
 @constraints.delete(f"{CONSTRAINTS}/rules/<str:rule>", answer="Changed", pages="resources:remove_rule")
 def delete_rule(call: Call, constraints: int, rule: str) -> Any:
     """Remove a rule. With If-Match only if it is still as it was read."""
-    thing = access.editable(call, ConstraintSet, constraints)
-    with write():
-        locked = thing.locked_to_change()
-        check_match(call, show_rule(call, locked, rule)["etag"])
+    with as_read(call, ConstraintSet, constraints, show_rule, rule) as locked:
         call.etag = ""
         locked.remove_rule(rule, by=call.user)
     return changed(locked)
@@ -329,10 +323,7 @@ def create_preannotation_row(call: Call, preannotations: int) -> Any:
 )
 def change_preannotation_row(call: Call, preannotations: int, row: int) -> Any:
     """Give a row other values. With If-Match only if it is still as it was read."""
-    thing = access.editable(call, PreannotationSet, preannotations)
-    with write():
-        locked = thing.locked_to_change()
-        check_match(call, show_row(call, locked, row)["etag"])
+    with as_read(call, PreannotationSet, preannotations, show_row, row) as locked:
         locked.change_row(row, _values(locked, call.sent), by=call.user)
         return show_row(call, locked, row)
 

@@ -11,6 +11,7 @@ from annotation_service.inputs import blocks, lines_of
 from annotation_service.models import Job
 from projects import access
 from projects.models import Project
+from projects.source_pages import labelled_figures
 from work.models import Source
 
 from .operations import FILE, Call, Rows, Section, attributes
@@ -41,10 +42,9 @@ def get_source(call: Call, project: int, source: str) -> Any:
     """Read what became of the suggestions of a source, label by label."""
     found = access.project(call, project, Right.READ)
     own = _source(found, source)
-    names = {label.pk: label for tree in found.ontology_set.all() for label in tree.labels()}
     labels = [
-        {"label": names[label].fullname, "uid": names[label].uid, **figures._asdict()}
-        for label, figures in own.figures().items()
+        {"label": label.fullname, "uid": label.uid, **figures._asdict()}
+        for label, figures in labelled_figures(found, own)
     ]
     return {**show_source(own), "labels": sorted(labels, key=lambda each: str(each["label"]))}
 
