@@ -296,7 +296,7 @@ def _show_correction(item: Item, done: TextCorrection) -> dict[str, Any]:
     return {**attributes(done, "id version by at"), **_show_moves(moves_in_words(item, **done.marks))}
 
 
-@datasets.list(f"{ITEM}/corrections", "Correction", query="")
+@datasets.list(f"{ITEM}/corrections", "Correction")
 def list_corrections(call: Call, dataset: int, item: int) -> Rows:
     """List the corrections of the text of an item, the oldest first."""
     found = item_of(access.readable(call, Dataset, dataset), item)
@@ -385,14 +385,14 @@ def _first_items(report: ImportReport, labels: Mapping[int, str]) -> Iterator[di
         yield {**item, **marks}
 
 
-@uploads.list("uploads", "Upload", query="")
+@uploads.list("uploads", "Upload")
 def list_uploads(call: Call) -> Rows:
     """List the person's uploads that wait to be stored or discarded."""
     waiting = Upload.unfinished_of(call.user).select_related("by")
     return Rows(waiting, lambda some: map(show_upload, some))
 
 
-@uploads.list(f"{DATASET}/uploads", "Upload", query="")
+@uploads.list(f"{DATASET}/uploads", "Upload")
 def list_additions(call: Call, dataset: int) -> Rows:
     """List the uploads that were stored in a dataset, the oldest first."""
     stored = access.readable(call, Dataset, dataset).additions().select_related("by")

@@ -28,7 +28,7 @@ def me(call: Call) -> Any:
     }
 
 
-@jobs.list("jobs", "Job", query="")
+@jobs.list("jobs", "Job")
 def list_jobs(call: Call) -> Rows:
     """The jobs that the person has started, the oldest first."""
     return Rows(Job.objects.filter(Q(by=call.user)), lambda jobs: map(show_job, jobs))

@@ -95,7 +95,7 @@ def download_ontology_codebook(call: Call, ontology: int) -> HttpResponseBase:
     return download_codebook(call, ontology)
 
 
-@ontologies.list(f"{OF_ONE}/checks", "LabelCheck", query="")
+@ontologies.list(f"{OF_ONE}/checks", "LabelCheck")
 def list_ontology_checks(call: Call, ontology: int) -> Rows:
     """Likely mistakes in the tree, for people to judge."""
     tree = access.readable(call, Ontology, ontology)

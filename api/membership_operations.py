@@ -49,7 +49,7 @@ def _member(call: Call, project: int, who: str) -> tuple[Project, Membership]:
     return found, access.member_named(found, who)
 
 
-@members.list(f"{PROJECT}/members", "Member", query="")
+@members.list(f"{PROJECT}/members", "Member")
 def list_members(call: Call, project: int) -> Rows:
     """The members with what they have done, by role and name; then, without a role, the former ones who have begun items."""
     there, former = progress.people(access.project(call, project, Right.READ))
@@ -127,7 +127,7 @@ def _invitation(call: Call, project: int, pk: int) -> Invitation:
     return get_object_or_404(access.invitations(access.project(call, project, Right.MANAGE)), pk=pk)
 
 
-@members.list(f"{PROJECT}/invitations", "Invitation", query="")
+@members.list(f"{PROJECT}/invitations", "Invitation")
 def list_invitations(call: Call, project: int) -> Rows:
     """All invitations to a project, the oldest first."""
     return Rows(access.invitations(access.project(call, project, Right.MANAGE)), show_invitations)
@@ -165,7 +165,7 @@ def answer_request(call: Call, project: int, invitation: int) -> None:
     found.answer(who.pk if who else 0, lets_in=call.sent["lets_in"], by=call.user)
 
 
-@members.list("invitations", "OwnInvitation", query="")
+@members.list("invitations", "OwnInvitation")
 def list_own_invitations(call: Call) -> Rows:
     """Those that were sent to an address of the person, and can be accepted."""
 
@@ -232,12 +232,7 @@ def get_assignment(call: Call, project: int) -> Any:
 
 
 @assignment.put(
-    f"{PROJECT}/assignment",
-    "AssignmentRule",
-    "AssignmentDone",
-    query="dry_run",
-    long=True,
-    pages="projects:assignment",
+    f"{PROJECT}/assignment", "AssignmentRule", "AssignmentDone", query="dry_run", long=True, pages="projects:assignment"
 )
 def set_assignment(call: Call, project: int) -> Any:
     """Give the items by another rule; many by a job. What was begun or got by hand stays. A dry run tells who gets what."""
@@ -250,11 +245,7 @@ def set_assignment(call: Call, project: int) -> Any:
 
 
 @assignment.post(
-    f"{PROJECT}/assignment/pairs",
-    answer="AssignmentDone",
-    query="dry_run",
-    long=True,
-    pages="projects:even_pairs",
+    f"{PROJECT}/assignment/pairs", answer="AssignmentDone", query="dry_run", long=True, pages="projects:even_pairs"
 )
 def even_pairs(call: Call, project: int) -> Any:
     """Share out anew what nobody has begun or got by hand, so that every two people share about as many items."""

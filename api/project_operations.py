@@ -157,7 +157,7 @@ def delete_project(call: Call, project: int) -> None:
     found.put_into_bin()
 
 
-@projects.list("bin", "BinnedProject", query="")
+@projects.list("bin", "BinnedProject")
 def list_bin(call: Call) -> Rows:
     """The deleted projects that the person may bring back."""
     return Rows(access.binned(call), lambda some: (attributes(each, "id name deleted_at gone_at") for each in some))
@@ -188,13 +188,7 @@ def make_bundle(call: Call, project: int) -> Job:
 
 
 @projects.post(
-    f"{PROJECT}/export",
-    "WorkExport",
-    "Losses",
-    query="dry_run",
-    sends_file=True,
-    long=True,
-    pages="projects:export",
+    f"{PROJECT}/export", "WorkExport", "Losses", query="dry_run", sends_file=True, long=True, pages="projects:export"
 )
 def export_work(call: Call, project: int) -> HttpResponseBase | Job | dict[str, Any]:
     """The work in the format of another program: the file, or a job that writes it. A dry run tells what the format loses."""
@@ -268,12 +262,7 @@ def put_labels(call: Call, project: int, kind: str) -> Any:
 
 
 @projects.post(
-    f"{PROJECT}/copied-items",
-    "ItemsPut",
-    "ItemsForeseen",
-    query="dry_run",
-    long=True,
-    pages="projects:copy_items",
+    f"{PROJECT}/copied-items", "ItemsPut", "ItemsForeseen", query="dry_run", long=True, pages="projects:copy_items"
 )
 def put_items(call: Call, project: int) -> Any:
     """Add the items of a blueprint to the project’s own; many by a job. Nothing comes if something is wrong with one of them,
@@ -350,7 +339,7 @@ def match_preannotations(call: Call, project: int) -> Job | None:
     return access.project(call, project, Right.MANAGE).match_preannotations(by=call.user)
 
 
-@projects.list(f"{PROJECT}/preannotations/<str:kind>/figures", "PreannotationFigures", query="")
+@projects.list(f"{PROJECT}/preannotations/<str:kind>/figures", "PreannotationFigures")
 def list_preannotation_figures(call: Call, project: int, kind: str) -> Rows:
     """How often each row was suggested, and what people decided; rows that were never suggested are left out."""
     found = access.project(call, project, Right.READ)

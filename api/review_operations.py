@@ -255,12 +255,7 @@ def download_gold(call: Call, project: int, format: str) -> HttpResponseBase:
 
 
 @reviews.create(
-    f"{OF_PROJECT}/gold/datasets",
-    "NewName",
-    "Blueprint",
-    scope=Scope.MANAGE,
-    long=True,
-    pages="quality:gold_dataset",
+    f"{OF_PROJECT}/gold/datasets", "NewName", "Blueprint", scope=Scope.MANAGE, long=True, pages="quality:gold_dataset"
 )
 def create_gold_dataset(call: Call, project: int) -> Any:
     """Make a dataset of one’s own of the gold; a large one by a job."""
@@ -288,7 +283,7 @@ def count_agreement(call: Call, project: int) -> Job:
     return agreement_pages.start_counting(access.project(call, project, Right.READ), by=call.user)
 
 
-@reviews.list(f"{OF_PROJECT}/my-lessons", "ReviewLesson", query="")
+@reviews.list(f"{OF_PROJECT}/my-lessons", "ReviewLesson")
 def list_lessons(call: Call, project: int) -> Rows:
     """What was decided differently from one’s own marks."""
     found = access.project(call, project, Right.LOOK)

@@ -192,7 +192,7 @@ def set_rule_pair(call: Call, constraints: int) -> Any:
     return changed(thing)
 
 
-@constraints.list(f"{CONSTRAINTS}/checks", "RuleCheck", query="")
+@constraints.list(f"{CONSTRAINTS}/checks", "RuleCheck")
 def list_rule_checks(call: Call, constraints: int) -> Rows:
     """What looks like a mistake in the rules, for people to judge."""
     thing = access.readable(call, ConstraintSet, constraints)
@@ -294,7 +294,7 @@ def _values(thing: PreannotationSet, sent: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(value) for name, value in sent.items()}
 
 
-@preannotations.list(f"{PREANNOTATIONS}/rows", "PreannotationRow", query="")
+@preannotations.list(f"{PREANNOTATIONS}/rows", "PreannotationRow")
 def list_preannotation_rows(call: Call, preannotations: int) -> Rows:
     """All rows in their order."""
     thing = access.readable(call, PreannotationSet, preannotations)

@@ -30,7 +30,7 @@ def show_source(source: Source) -> dict[str, Any]:
     return attributes(source, "name kind version is_on created_at updated_at")
 
 
-@sources.list(SOURCES, "Source", query="")
+@sources.list(SOURCES, "Source")
 def list_sources(call: Call, project: int) -> Rows:
     """List what suggests marks in a project: the history, preannotations, and programs."""
     found = access.project(call, project, Right.READ)

@@ -24,7 +24,7 @@ def show_delivery(delivery: Delivery) -> dict[str, Any]:
     return attributes(delivery, names)
 
 
-@webhooks.list(ALL, "Webhook", query="")
+@webhooks.list(ALL, "Webhook")
 def list_webhooks(call: Call, project: int) -> Rows:
     """List the webhooks of a project."""
     found = access.project(call, project, Right.MANAGE).webhooks.select_related("created_by")
@@ -75,7 +75,7 @@ def ping_webhook(call: Call, project: int, webhook: int) -> Any:
     return show_delivery(webhook_of(call, project, webhook).ping())
 
 
-@webhooks.list(LOG, "Delivery", query="")
+@webhooks.list(LOG, "Delivery")
 def list_deliveries(call: Call, project: int, webhook: int) -> Rows:
     """List what a webhook was told within 30 days, the oldest first, and how that went."""
     return Rows(webhook_of(call, project, webhook).deliveries.all(), lambda rows: map(show_delivery, rows))

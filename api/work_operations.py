@@ -97,7 +97,7 @@ def list_annotations(call: Call, project: int) -> Rows:
     return _rows_of(found, rows)
 
 
-@work.list(f"{OF_ITEM}/annotations", "Annotation", query="")
+@work.list(f"{OF_ITEM}/annotations", "Annotation")
 def list_annotations_of_item(call: Call, project: int, item: int) -> Rows:
     """The same of one item."""
     found = access.project(call, project, Right.READ, instead=Right.LOOK)
@@ -295,7 +295,7 @@ def show_batch(batch: Batch) -> dict[str, Any]:
     return {name: value for name, value in batches.state_of(batch).items() if name not in left_out}
 
 
-@work.list(f"{OF_PROJECT}/batches", "Batch", scope=Scope.ANNOTATE, query="")
+@work.list(f"{OF_PROJECT}/batches", "Batch", scope=Scope.ANNOTATE)
 def list_batches(call: Call, project: int) -> Rows:
     """What the token’s person has had done on many items at once."""
     return Rows(access.batches(call, project)[1], lambda found: map(show_batch, found))
