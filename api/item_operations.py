@@ -66,13 +66,13 @@ def _taken(call: Call, dataset: Dataset | None, more: Mapping[str, Any]) -> Uplo
     sent = {name: value for name, value in call.asked.items() if value and name not in ASKED_ALONE}
     sent |= {name: _object_in(sent[name], name) for name in ("reading", "labels") if name in sent}
     upload = Upload.begin(call.sent, by=call.user, options={}, dataset=dataset)
-    with _discarded_if_refused(upload):
+    with discarded_if_refused(upload):
         _settle(call, upload, {**sent, **more})
     return upload
 
 
 @contextmanager
-def _discarded_if_refused(upload: Upload) -> Iterator[None]:
+def discarded_if_refused(upload: Upload) -> Iterator[None]:
     try:
         yield
     except Refused:
@@ -109,7 +109,7 @@ def _stored(call: Call, upload: Upload) -> Job | Dataset:
     """At once or, of a large one, by a job. Nothing is kept of a small one that is refused."""
     if upload.is_large:
         return upload.start_job("store_upload", by=call.user)
-    with _discarded_if_refused(upload):
+    with discarded_if_refused(upload):
         return upload.store()
 
 
@@ -233,7 +233,7 @@ def upsert_items(call: Call, dataset: int) -> Any:
     decided = {"duplicates": UPDATE, "bad": DROP, "unmarked": KEEP, "agreed": call.asked["agree"]}
     upload = _taken(call, found, decided)
     path = upload.outcomes_path
-    with _discarded_if_refused(upload):
+    with discarded_if_refused(upload):
         result = upload.begin_check(by=call.user) if is_dry else _stored(call, upload)
         if isinstance(result, Job):
             return result

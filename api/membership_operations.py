@@ -279,7 +279,7 @@ def list_project_items(call: Call, project: int) -> Rows:
 
     def show(items: Any) -> Iterable[dict[str, Any]]:
         for row in rows_of(found, items, [], with_marks=True):
-            about = {"id": row.item.pk, "number": row.item.number, "external_id": row.item.external_id or None}
+            about = {**attributes(row.item, "id number"), "external_id": row.item.external_id or None}
             shares = [
                 {"user": each.person.username, **attributes(each, "is_given state since marks")}
                 for each in row.shares()
@@ -288,11 +288,8 @@ def list_project_items(call: Call, project: int) -> Rows:
             talk = {"flags": flags, "comments": row.comments, "open_comments": row.open_comments}
             yield {**about, "people": shares, **talk, "violations": row.violations}
 
-    return Rows(
-        chosen.matching().select_related("work").defer("original", "offsets", "tokens", "extra_fields"),
-        show,
-        "position",
-    )
+    items = chosen.matching().select_related("work").defer("original", "offsets", "tokens", "extra_fields")
+    return Rows(items, show, "position")
 
 
 def _by_hand(verb: str, call: Call, project: int) -> Any:

@@ -33,6 +33,7 @@ from work.suggestions.decisions import figures_of
 
 from .blueprint_operations import seen_by
 from .forms import filled_in, problems_in, valid
+from .item_operations import discarded_if_refused
 from .operations import FILE, Call, Rows, Section, attributes, project_of
 from .problems import show_problems
 
@@ -274,16 +275,13 @@ def put_items(call: Call, project: int) -> Any:
         if name not in DECISIONS or value not in DECISIONS[name].values:
             raise Refused("There is no such decision.", place=f"$.decisions.{name}")
     upload = Upload.begin_copy(chosen, by=call.user, dataset=found.dataset)
-    try:
+    with discarded_if_refused(upload):
         upload.change({**upload.options, **decided})
         if upload.is_large:
             return upload.start_job("check_upload" if call.asked["dry_run"] else "store_upload", by=call.user)
         report = upload.examine()
         if not call.asked["dry_run"]:
             upload.store()
-    except Refused:
-        upload.discard()
-        raise
     if call.asked["dry_run"]:
         upload.discard()
     counts = attributes(report, "items entities relations skipped items_refused")

@@ -124,9 +124,7 @@ class Source(models.Model):
 
     # --- Suggesting ---
 
-    def suggest(
-        self, lines: Iterable[Line], *, version: str = "", by: User, progress: Progress = no_progress
-    ) -> Outcome:
+    def suggest(self, lines: Iterable[Line], *, version: str = "", by: User) -> Outcome:
         """Suggest what a program brings, each line a JSON object with all that it suggests on an item (see
         ``schemas/suggestions.json``), some items at a time, so that others can save meanwhile. If it breaks off, what was stored
         stays; the same again changes nothing."""
@@ -138,7 +136,6 @@ class Source(models.Model):
                 store(held, version=version, version_at=timezone.now(), updated_at=timezone.now())
         self.version, self.version_at = held.version, held.version_at
         read = PushReader(self.dataset, outcome.refused.append).read(lines)
-        done = 0
         for some in _portions(read):
             with Placing(self.suggester, judge_of(self.dataset_id)) as placing:
                 keys = [(each, self._add(placing, each)) for each in some]
@@ -160,9 +157,7 @@ class Source(models.Model):
                 outcome.refused += (each.refusal(mark, text) for mark, text in texts.items())
                 refused += len(texts)
             outcome.unchanged += sum(len(its_keys) for _, its_keys in keys) - stored.made - refused
-            done += len(some)
-            progress(done, done, "suggesting")
-        store(self, updated_at=timezone.now())
+        self.note_suggestions()
         return outcome
 
     def note_suggestions(self) -> None:
