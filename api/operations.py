@@ -147,7 +147,8 @@ OPERATIONS: dict[str, ApiOperation] = {}
 class Section:
     """A part of the reference. Its decorators register functions: what they take and what they answer are names of schemas.
 
-    A token needs the scope that the section has for reading, or for changes, unless an operation names another one.
+    ``list`` is a GET that answers with `Rows`, ``file`` one of a file, and ``create`` a POST that answers with 201. A token needs
+    the scope that the section has for reading, or for changes, unless an operation names another one.
     """
 
     def __init__(self, name: str, *, reads: Scope = Scope.READ, changes: Scope = Scope.MANAGE) -> None:
@@ -183,7 +184,6 @@ class Section:
         return self._operation("GET", path, answer=answer, **fields)
 
     def list(self, path: str, answer: str, query: str = "", **fields: Any) -> Any:
-        """For `Rows`, of which each has a schema."""
         return self.get(path, answer, query=f"{query} limit cursor", **fields)
 
     file = partialmethod(get, sends_file=True)
