@@ -1,7 +1,6 @@
 """Reviews, the gold that comes of them, and how far people agree."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from django.http import Http404, QueryDict
@@ -22,9 +21,8 @@ from quality.models import GoldDecision
 from quality.review import Review, refresh_disputes
 from quality.review_list import ReviewItems, progress_of, reviewers, share_out, shares
 from quality.review_page import ReviewPage, ShownGroup
-from quality.views import COUNT_SECONDS, RuleForm, start_take_over
+from quality.views import COUNT_SECONDS, RuleForm, review_of, reviewing, start_take_over
 from quality.voices import Said
-from work.models.item_work import refresh_item
 
 from .blueprint_operations import show_blueprint
 from .models import Scope
@@ -116,20 +114,10 @@ def _shown_decision(project: Project, decision: GoldDecision) -> dict[str, Any]:
     return {**attributes(decision, "id kind at reason undone_at"), "by": by}
 
 
-@contextmanager
-def reviewing(call: Call, project: int, item: int) -> Iterator[Review]:
-    with access.reviewing(call, project, item) as (of, found):
-        [review] = Review.of(of, [found])
-        yield review
-
-
 @reviews.get(OF_REVIEW, "Review")
 def get_review(call: Call, project: int, item: int) -> Any:
     """What people say about an item, what is disputed of it, and what was decided."""
-    of, found = access.item_in_review(call, project, item)
-    refresh_item(found)
-    [review] = Review.of(of, [found])
-    return show_review(call, review)
+    return show_review(call, review_of(call, project, item))
 
 
 @reviews.post(f"{OF_REVIEW}/decisions", "NewDecision", "Review", pages="quality:decide")
