@@ -40,10 +40,13 @@ from .models import Scope
 from .operations import FILE, Call, Rows, Section, attributes, project_of
 from .problems import show_problems
 
+# Parameters of queries.
 READING = "file_name format as_lines encoding reading labels tokeniser"
 DECIDED = " ".join(name for name, each in DECISIONS.items() if each.what or name == "bad")
 CONSTRAINTS = "entity_constraints relation_constraints"
 NEW = f"name description kind entity_ontology relation_ontology {CONSTRAINTS} remove_characters lowercase remove_duplicates"
+OF_NEW = f"{NEW} {READING} {DECIDED} make_ontology dry_run"
+OF_ITEMS = f"agree {CONSTRAINTS} {READING} inactive violations dry_run"
 FILTER = "q has label external upload"
 # What no form has, and an upload keeps.
 CARRIED = ("encoding", "reading", "labels", "agreed", *DECISIONS)
@@ -117,14 +120,7 @@ def _checked(call: Call, upload: Upload) -> Job | dict[str, Any]:
     return upload.begin_check(by=call.user) or show_upload(upload)
 
 
-@datasets.create(
-    "datasets",
-    FILE,
-    "NewDataset",
-    query=f"{NEW} {READING} {DECIDED} make_ontology dry_run",
-    long=True,
-    pages="datasets:create",
-)
+@datasets.create("datasets", FILE, "NewDataset", query=OF_NEW, long=True, pages="datasets:create")
 def create_dataset(call: Call) -> Any:
     """Create a dataset of a file in any format.
 
@@ -210,14 +206,7 @@ def list_items(call: Call, dataset: int) -> Rows:
     return Rows(items.defer("search_text"), lambda some: map(show_item, some), key="position")
 
 
-@datasets.post(
-    f"{DATASET}/items",
-    FILE,
-    "ItemOutcomes",
-    query=f"agree {CONSTRAINTS} {READING} inactive violations dry_run",
-    long=True,
-    pages="datasets:add_items",
-)
+@datasets.post(f"{DATASET}/items", FILE, "ItemOutcomes", query=OF_ITEMS, long=True, pages="datasets:add_items")
 def upsert_items(call: Call, dataset: int) -> Any:
     """Add items, and replace those whose external ids are there.
 
