@@ -23,7 +23,7 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet
 
-from .operations import Call, Rows, Section, attributes, check_match, project_of
+from .operations import ApiSection, Call, Rows, attributes, check_match, project_of
 
 
 class BlueprintKind(NamedTuple):
@@ -161,7 +161,7 @@ def revert(call: Call, model: Any, pk: int, version: int) -> Any:
 def _register(plural: str, kind: BlueprintKind) -> None:
     """The operations of one kind of blueprints."""
     one, noun, pages, of_one = kind.one, kind.noun, kind.pages, f"{plural}/<int:{kind.one}>"
-    section = Section(plural.capitalize())
+    section = ApiSection(plural.capitalize())
     project_of[one] = lambda pk: kind.model._default_manager.filter(pk=pk).values_list("project_id", flat=True).first()
 
     def keyed(perform: Any) -> Any:

@@ -37,7 +37,7 @@ from ontologies.models import Ontology, OntologyKind
 from .blueprint_operations import seen_by, show_blueprint
 from .forms import valid
 from .models import Scope
-from .operations import FILE, Call, Rows, Section, attributes, project_of
+from .operations import FILE, ApiSection, Call, Rows, attributes, project_of
 from .problems import show_problems
 
 # Parameters of queries.
@@ -54,7 +54,7 @@ CARRIED = ("encoding", "reading", "labels", "agreed", *DECISIONS)
 ASKED_ALONE = ("file_name", "dry_run", "make_ontology", "agree")
 DATASET, UPLOAD = "datasets/<int:dataset>", "uploads/<int:upload>"
 ITEM = f"{DATASET}/items/<int:item>"
-datasets, uploads = Section("Datasets"), Section("Uploads")
+datasets, uploads = ApiSection("Datasets"), ApiSection("Uploads")
 
 project_of["upload"] = lambda pk: Upload.objects.filter(pk=pk).values_list("dataset__project", flat=True).first()
 

@@ -10,9 +10,9 @@ from annotation_service.models import Job
 from annotation_service.views import job_file
 
 from .models import Scope
-from .operations import Call, Rows, Section, attributes, project_of, show_job
+from .operations import ApiSection, Call, Rows, attributes, project_of, show_job
 
-jobs = Section("Jobs")
+jobs = ApiSection("Jobs")
 project_of["job"] = lambda pk: Job.objects.filter(pk=pk).values_list("target__project", flat=True).first()
 
 

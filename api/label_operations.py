@@ -28,14 +28,14 @@ from ontologies.views import download_codebook, download_tree
 
 from .blueprint_operations import as_read, changed, show_blueprint, show_step
 from .forms import valid
-from .operations import FILE, Call, Rows, Section, attributes, time_of
+from .operations import FILE, ApiSection, Call, Rows, attributes, time_of
 from .problems import show_problems
 
 OF_ONE = "ontologies/<int:ontology>"
 SHOWN_PLANNED = 1000
 READING = "file_name encoding language column_name column_path column_parent column_description column_example_terms column_color"
 """Parameters: how a file is read."""
-ontologies = Section("Ontologies")
+ontologies = ApiSection("Ontologies")
 
 
 def sent_with(call: Call) -> dict[str, Any]:

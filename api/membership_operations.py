@@ -26,10 +26,10 @@ from work.models.item_work import refresh
 
 from .forms import filled_in, valid
 from .models import Scope
-from .operations import Call, Rows, Section, attributes, time_of
+from .operations import ApiSection, Call, Rows, attributes, time_of
 
-members, assignment = Section("People"), Section("Assignment")
-talk = Section("Comments and flags", changes=Scope.ANNOTATE)
+members, assignment = ApiSection("People"), ApiSection("Assignment")
+talk = ApiSection("Comments and flags", changes=Scope.ANNOTATE)
 PROJECT = "projects/<int:project>"
 MEMBER = f"{PROJECT}/members/<str:who>"
 INVITATION = f"{PROJECT}/invitations/<int:invitation>"

@@ -144,7 +144,7 @@ class ApiOperation:
 OPERATIONS: dict[str, ApiOperation] = {}
 
 
-class Section:
+class ApiSection:
     """A part of the reference. Its decorators register functions: what they take and what they answer are names of schemas.
 
     ``list`` is a GET that answers with `Rows`, ``file`` one of a file, and ``create`` a POST that answers with 201. A token needs

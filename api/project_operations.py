@@ -34,11 +34,11 @@ from work.suggestions.decisions import figures_of
 from .blueprint_operations import seen_by
 from .forms import filled_in, problems_in, valid
 from .item_operations import discarded_if_refused
-from .operations import FILE, Call, Rows, Section, attributes, project_of
+from .operations import FILE, ApiSection, Call, Rows, attributes, project_of
 from .problems import show_problems
 
 project_of["binned"] = project_of["project"]
-projects = Section("Projects")
+projects = ApiSection("Projects")
 PROJECT = "projects/<int:project>"
 RESOURCES = ("dataset", *(f"{kind}_ontology" for kind in OntologyKind.values), *FORMATS)
 

@@ -26,10 +26,10 @@ from quality.voices import Said
 
 from .blueprint_operations import show_blueprint
 from .models import Scope
-from .operations import Call, Rows, Section, attributes, time_of
+from .operations import ApiSection, Call, Rows, attributes, time_of
 from .work_operations import OF_ITEM, OF_PROJECT, mark_operations, put_annotation, show_one
 
-reviews = Section("Reviews", changes=Scope.ANNOTATE)
+reviews = ApiSection("Reviews", changes=Scope.ANNOTATE)
 
 # --- The list ----------------------------------------------------------------------------------------------------------
 

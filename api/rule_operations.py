@@ -26,11 +26,11 @@ from .blueprint_operations import as_read, changed, show_blueprint
 from .forms import refusal_of
 from .label_operations import sent_with
 from .models import Scope
-from .operations import FILE, Call, Rows, Section
+from .operations import FILE, ApiSection, Call, Rows
 from .problems import show_problems
 
 CONSTRAINTS, PREANNOTATIONS = "constraints/<int:constraints>", "preannotations/<int:preannotations>"
-constraints, preannotations = Section("Constraints"), Section("Preannotations")
+constraints, preannotations = ApiSection("Constraints"), ApiSection("Preannotations")
 
 
 def show_ref(label: Label) -> dict[str, str]:

@@ -14,12 +14,12 @@ from projects.models import Project
 from projects.source_pages import labelled_figures
 from work.models import Source
 
-from .operations import FILE, Call, Rows, Section, attributes
+from .operations import FILE, ApiSection, Call, Rows, attributes
 
 SOURCES = "projects/<int:project>/sources"
 SOURCE = f"{SOURCES}/<str:source>"
 MAX_LINE = 5_000_000  # characters
-sources = Section("Sources of suggestions")
+sources = ApiSection("Sources of suggestions")
 
 
 def _source(found: Project, name: str) -> Source:

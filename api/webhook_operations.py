@@ -6,13 +6,13 @@ from annotation_service.blueprints import Right
 from projects import access
 
 from .models import Scope
-from .operations import Call, Rows, Section, attributes
+from .operations import ApiSection, Call, Rows, attributes
 from .webhook_pages import delivery_of, webhook_of
 from .webhooks import Delivery, Webhook
 
 ALL, ONE = "projects/<int:project>/webhooks", "projects/<int:project>/webhooks/<int:webhook>"
 LOG = f"{ONE}/deliveries"
-webhooks = Section("Webhooks", reads=Scope.MANAGE)
+webhooks = ApiSection("Webhooks", reads=Scope.MANAGE)
 
 
 def show_webhook(webhook: Webhook) -> dict[str, Any]:

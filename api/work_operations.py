@@ -23,7 +23,7 @@ from work.models import Batch, Comment, Flag
 from work.own_items import work_on
 
 from .models import Scope
-from .operations import Call, Rows, Section, attributes, check_match, time_of
+from .operations import ApiSection, Call, Rows, attributes, check_match, time_of
 
 OF_PROJECT, OF_ITEM = "projects/<int:project>", "projects/<int:project>/items/<int:item>"
 # No transaction that stores marks takes longer: what was stored before that is seen by whoever asks now.
@@ -63,7 +63,7 @@ def _rows_of(project: Project, found: QuerySet[Annotation]) -> Rows:
     return Rows(found.select_related("item", "annotator"), partial(shown_marks, project))
 
 
-work = Section("Annotating", changes=Scope.ANNOTATE)
+work = ApiSection("Annotating", changes=Scope.ANNOTATE)
 
 
 @work.list(f"{OF_PROJECT}/annotations", "Annotation", query="annotator layer done changed_since external_id unbegun")
@@ -231,7 +231,7 @@ def change_marks(call: Call, project: int, item: int, *, layer: str) -> Any:
 GOLD_VERBS = {name: row for name, row in MARK_VERBS.items() if name != "done" and "suggest" not in name}
 
 
-def mark_operations(section: Section, layer: str, path: str, pages: str, prefix: str = "") -> None:
+def mark_operations(section: ApiSection, layer: str, path: str, pages: str, prefix: str = "") -> None:
     """Those of a layer, below a path."""
     for verb, (_, _, end, body, about) in (MARK_VERBS if layer == Layer.OWN else GOLD_VERBS).items():
         name = f"mark_{verb}" if verb == "done" else verb.replace("_", f"_{prefix}", 1)
