@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Max, QuerySet, UniqueConstraint
 from django.urls import reverse
 from django.utils import timezone
@@ -495,7 +495,9 @@ class Upload(models.Model):
         for _ in range(_ATTEMPTS):
             if dataset := self._try_to_store(progress, job):
                 self.refresh_from_db()
-                delete_files(was, keep=[kept_file(f"{was}.outcomes"), *([self.bad_path] if self.file else [])])
+                keep = [kept_file(f"{was}.outcomes"), *([self.bad_path] if self.file else [])]
+                # Where it is a part of more that may fail, it is there to be stored again.
+                transaction.on_commit(partial(delete_files, was, keep=keep))
                 return dataset
         raise Refused("The labels or the items of the dataset change at the moment. Try again.")
 

@@ -2,6 +2,7 @@
 
 from itertools import count
 from threading import BoundedSemaphore
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
@@ -11,9 +12,11 @@ from annotation_service.models import Job
 from api import operations
 from api.jobs import forget_old
 from api.models import KeptAnswer, Token
+from datasets.models import Dataset
 from ontologies.models import Ontology
 from tests import factories, faults
 from tests.api.asks import request
+from tests.soak import amount
 from tests.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -42,6 +45,25 @@ def test_killed_at_any_moment_and_sent_again_it_is_done_once(token, alice):
         assert answers[0].content == answers[1].content
         assert Ontology.objects.filter(name=key).count() == 1
         if not was_killed:  # it had fewer statements
+            break
+    assert number > 10
+
+
+@pytest.mark.soak
+def test_an_upload_that_is_killed_while_it_is_stored_keeps_its_file(token, alice):
+    """Until its answer is stored, too: stored again, it is there once."""
+    for number in count(1, amount(2, 1)):
+        with_name = {"file_name": "a.txt", "name": f"d{number}", "kind": "standard", "dry_run": "1"}
+        begun = request("POST", f"/api/v1/datasets?{urlencode(with_name)}", token, b"pump leaks\nmotor\n")
+        address, key = f"/api/v1/uploads/{begun.json()['id']}/store", {"Idempotency-Key": f"s{number}"}
+
+        was_killed = faults.killed_at(
+            number, lambda at=(address, key): (request("POST", at[0], token, **at[1]), None)[1]
+        )
+        answers = [request("POST", address, token, **key) for _ in range(2)]
+        assert [each.status_code for each in answers] == [200, 200]
+        assert Dataset.objects.filter(name=f"d{number}").get().row_count == 2
+        if not was_killed:
             break
     assert number > 10
 

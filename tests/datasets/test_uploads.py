@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 from django.apps import apps
 from django.core.files.base import ContentFile
+from django.test import TestCase
 from django.utils import timezone
 
 from annotation_service import jobs
@@ -38,7 +39,8 @@ def files(settings):
 def work(job):
     claimed = jobs.claim()
     assert claimed == job
-    jobs.run(claimed)
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        jobs.run(claimed)
     job.refresh_from_db()
     return job
 
@@ -156,7 +158,7 @@ def test_a_worker_killed_after_the_transaction_has_done_its_work(alice, upload, 
     with monkeypatch.context() as patch:
         # Nothing catches it, as nothing catches SIGKILL.
         patch.setattr("datasets.models.upload.delete_files", Mock(side_effect=KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), TestCase.captureOnCommitCallbacks(execute=True):
             jobs.run(jobs.claim())
     Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
     assert jobs.claim() is None

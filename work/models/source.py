@@ -157,7 +157,8 @@ class Source(models.Model):
                 outcome.refused += (each.refusal(mark, text) for mark, text in texts.items())
                 refused += len(texts)
             outcome.unchanged += sum(len(its_keys) for _, its_keys in keys) - stored.made - refused
-        self.note_suggestions()
+        if outcome.made or outcome.withdrawn:
+            self.note_suggestions()
         return outcome
 
     def note_suggestions(self) -> None:
