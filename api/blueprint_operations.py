@@ -158,14 +158,17 @@ def revert(call: Call, model: Any, pk: int, version: int) -> Any:
 # --- The operations ----------------------------------------------------------------------------------------------------
 
 
+def _keyed(kind: BlueprintKind, perform: Any) -> Any:
+    return wraps(perform)(lambda call, **args: perform(call, kind.model, args.pop(kind.one), **args))
+
+
 def _register(plural: str, kind: BlueprintKind) -> None:
     """The operations of one kind of blueprints."""
     one, noun, pages, of_one = kind.one, kind.noun, kind.pages, f"{plural}/<int:{kind.one}>"
     section = ApiSection(plural.capitalize())
     project_of[one] = lambda pk: kind.model._default_manager.filter(pk=pk).values_list("project_id", flat=True).first()
 
-    def keyed(perform: Any) -> Any:
-        return wraps(perform)(lambda call, **args: perform(call, kind.model, args.pop(one), **args))
+    keyed = partial(_keyed, kind)
 
     def listed(call: Call) -> Rows:
         return list_things(call, kind.model)
@@ -181,8 +184,12 @@ def _register(plural: str, kind: BlueprintKind) -> None:
     section.create(f"{of_one}/copies", "NewName", "Blueprint", long=True, **at)(keyed(copy_thing))
     about = f"Delete {noun}. A project’s copy goes with its project alone."
     section.delete(of_one, name=f"delete_{one}", pages=f"{pages}:delete", about=about)(keyed(delete_thing))
-    if not issubclass(kind.model, Journaled):
-        return
+
+
+def _register_history(plural: str, kind: BlueprintKind) -> None:
+    """Those about what was done to one that is edited step by step."""
+    one, pages, of_one, section = kind.one, kind.pages, f"{plural}/<int:{kind.one}>", ApiSection(plural.capitalize())
+    keyed = partial(_keyed, kind)
     changes, post = f"{of_one}/changes", partial(section.post, answer="Change")
     section.list(changes, "Change", name=f"list_{one}_changes")(keyed(list_changes))
     about = f"One change with its steps: the first {SHOWN_STEPS}."
@@ -194,3 +201,6 @@ def _register(plural: str, kind: BlueprintKind) -> None:
 
 for _plural, _kind in KINDS.items():
     _register(_plural, _kind)
+for _plural, _kind in KINDS.items():
+    if issubclass(_kind.model, Journaled):
+        _register_history(_plural, _kind)
