@@ -24,6 +24,6 @@ class Event:
 
     def happened(self, project: int | None, data: Data) -> None:
         """Without a project, nobody is told."""
-        for listen in listeners if project else ():
-            assert project
-            listen(self.name, project, data)
+        if project:
+            for listen in listeners:
+                listen(self.name, project, data)

@@ -67,10 +67,8 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
                     sociallogin.user = sociallogin.account.user = person
                     sociallogin.account.save()
                 _follow_groups(sociallogin.user, claims)
-        except (
-            ValidationError,
-            IntegrityError,
-        ) as error:  # somebody was quicker, such as the same person in another tab
+        except (ValidationError, IntegrityError) as error:
+            # Somebody was quicker, such as the same person in another tab.
             raise ImmediateHttpResponse(_failed(request, "crossed", 409)) from error
 
     def on_authentication_error(

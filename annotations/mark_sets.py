@@ -49,12 +49,11 @@ class MarkSet:
         """Under which each sent entity is stored."""
 
     def put(self, sent: Mapping[str, Sent]) -> None:
-        read = {"entity": self._entity, "relation": self._relation}
         there = {kind: self._there(kind) for kind in MARKS}
-        wanted = {"entity": self._read("entity", sent["entity"], there["entity"], read["entity"])}
-        self._stop()
-        wanted["relation"] = self._read("relation", sent["relation"], there["relation"], read["relation"])
-        self._stop()
+        wanted = {}
+        for kind in MARKS:  # entities first: they may be the ends of relations
+            wanted[kind] = self._read(kind, sent[kind], there[kind])
+            self._stop()
         gone = [step for kind in reversed(MARKS) for step in self._removals(kind, there[kind], wanted[kind])]
         steps = {kind: list(self._changes(kind, there[kind], wanted[kind])) for kind in MARKS}
         if count := len(gone) + sum(map(len, steps.values())):
@@ -75,9 +74,7 @@ class MarkSet:
         marks: Any = self.annotation.marks(MARKS[kind]).exclude(status=Mark.Status.REJECTED)
         return {mark.uid: mark for mark in (marks.select_related("source", "target") if kind == "relation" else marks)}
 
-    def _read(
-        self, kind: str, sent: Sent, there: Mapping[str, Mark], read: Callable[[dict[str, Any]], tuple[Any, ...]]
-    ) -> dict[str, tuple[str, int, tuple[Any, ...]]]:
+    def _read(self, kind: str, sent: Sent, there: Mapping[str, Mark]) -> dict[str, tuple[str, int, tuple[Any, ...]]]:
         """Each mark by the uid under which it is or will be stored, with its place in what was sent, label and place in the
         text."""
         said = {(mark.label_id, mark.place): uid for uid, mark in there.items()}
@@ -87,7 +84,8 @@ class MarkSet:
         for count, mark in enumerate(sent):
             place, uid = f"$.{'entities' if kind == 'entity' else 'relations'}[{count}]", mark["id"]
             try:
-                what = (self._label(kind, mark["label"]), read(mark))
+                label = self._label(kind, mark["label"])
+                what = label, self._entity(mark) if kind == "entity" else self._relation(mark)
             except Refused as error:
                 self.problems.add(place, str(error))
                 continue

@@ -35,15 +35,19 @@ from datasets.views.pages import item_of
 from datasets.views.uploads import add_form, create_form
 from ontologies.models import Ontology, OntologyKind
 
-from .blueprint_operations import show_blueprint
+from .blueprint_operations import seen_by, show_blueprint
 from .forms import valid
 from .models import Scope
-from .operations import FILE, Call, Rows, operation, project_of, time_of
+from .operations import FILE, ApiSection, Call, Rows, attributes, project_of
+from .problems import show_problems
 
+# Parameters of queries.
 READING = "file_name format as_lines encoding reading labels tokeniser"
 DECIDED = " ".join(name for name, each in DECISIONS.items() if each.what or name == "bad")
 CONSTRAINTS = "entity_constraints relation_constraints"
 NEW = f"name description kind entity_ontology relation_ontology {CONSTRAINTS} remove_characters lowercase remove_duplicates"
+OF_NEW = f"{NEW} {READING} {DECIDED} make_ontology dry_run"
+OF_ITEMS = f"agree {CONSTRAINTS} {READING} inactive violations dry_run"
 FILTER = "q has label external upload"
 # What no form has, and an upload keeps.
 CARRIED = ("encoding", "reading", "labels", "agreed", *DECISIONS)
@@ -51,7 +55,7 @@ CARRIED = ("encoding", "reading", "labels", "agreed", *DECISIONS)
 ASKED_ALONE = ("file_name", "dry_run", "make_ontology", "agree")
 DATASET, UPLOAD = "datasets/<int:dataset>", "uploads/<int:upload>"
 ITEM = f"{DATASET}/items/<int:item>"
-datasets, uploads = partial(operation, section="Datasets"), partial(operation, section="Uploads")
+datasets, uploads = ApiSection("Datasets"), ApiSection("Uploads")
 
 project_of["upload"] = lambda pk: Upload.objects.filter(pk=pk).values_list("dataset__project", flat=True).first()
 
@@ -66,13 +70,13 @@ def _taken(call: Call, dataset: Dataset | None, more: Mapping[str, Any]) -> Uplo
     sent = {name: value for name, value in call.asked.items() if value and name not in ASKED_ALONE}
     sent |= {name: _object_in(sent[name], name) for name in ("reading", "labels") if name in sent}
     upload = Upload.begin(call.sent, by=call.user, options={}, dataset=dataset)
-    with _discarded_if_refused(upload):
+    with discarded_if_refused(upload):
         _settle(call, upload, {**sent, **more})
     return upload
 
 
 @contextmanager
-def _discarded_if_refused(upload: Upload) -> Iterator[None]:
+def discarded_if_refused(upload: Upload) -> Iterator[None]:
     try:
         yield
     except Refused:
@@ -114,17 +118,7 @@ def _checked(call: Call, upload: Upload) -> Job | dict[str, Any]:
     return upload.begin_check(by=call.user) or show_upload(upload)
 
 
-@datasets(
-    "POST",
-    "datasets",
-    Scope.MANAGE,
-    body=FILE,
-    answer="NewDataset",
-    status=201,
-    may_take_long=True,
-    query=f"{NEW} {READING} {DECIDED} make_ontology dry_run",
-    pages="datasets:create",
-)
+@datasets.create("datasets", FILE, "NewDataset", query=OF_NEW, long=True, pages="datasets:create")
 def create_dataset(call: Call) -> Any:
     """Create a dataset of a file in any format.
 
@@ -139,7 +133,7 @@ def create_dataset(call: Call) -> Any:
     upload = _taken(call, None, of_kinds if makes else {})
     if is_dry:
         return _checked(call, upload)
-    with _discarded_if_refused(upload):
+    with discarded_if_refused(upload):
         found = upload.labels_found() if makes else {}
         with write() if makes else nullcontext():  # no ontology is left of what is refused
             if makes:
@@ -148,7 +142,7 @@ def create_dataset(call: Call) -> Any:
     return stored if isinstance(stored, Job) else show_blueprint(stored)
 
 
-@datasets("GET", f"{DATASET}/statistics", Scope.READ, answer="DatasetStatistics")
+@datasets.get(f"{DATASET}/statistics", "DatasetStatistics")
 def get_statistics(call: Call, dataset: int) -> Any:
     """Read the figures of a dataset: lengths, frequent words, and how many marks that came with it have each label."""
     found = access.readable(call, Dataset, dataset)
@@ -163,7 +157,7 @@ def get_statistics(call: Call, dataset: int) -> Any:
     return figures | {"labels": counts}
 
 
-@datasets("GET", f"{DATASET}/download/<str:format>", Scope.READ, sends_file=True, query=FILTER)
+@datasets.file(f"{DATASET}/download/<str:format>", query=FILTER)
 def download_dataset(call: Call, dataset: int, format: str) -> HttpResponseBase:
     """Download the items of a dataset, or those that match, as json, json-lines, text or cleaned text."""
     found = access.readable(call, Dataset, dataset)
@@ -174,14 +168,13 @@ def download_dataset(call: Call, dataset: int, format: str) -> HttpResponseBase:
     return download(call, partial(chosen.write, found, items), chosen.file_name(found), chosen.content_type)
 
 
-@datasets(
-    "POST",
+@datasets.post(
     f"{DATASET}/exports",
-    Scope.READ,
     answer="Losses",
-    sends_file=True,
-    may_take_long=True,
+    scope=Scope.READ,
     query="format dry_run",
+    sends_file=True,
+    long=True,
     pages="datasets:export",
 )
 def export_dataset(call: Call, dataset: int) -> Any:
@@ -199,20 +192,10 @@ def export_dataset(call: Call, dataset: int) -> Any:
 
 
 def show_item(item: Item) -> dict[str, Any]:
-    return {
-        "id": item.pk,
-        "number": item.number,
-        "external_id": item.external_id,
-        "original": item.original,
-        "tokens": item.tokens,
-        "offsets": item.offsets,
-        "extra_fields": item.extra_fields,
-        "text_version": item.text_version,
-        "removed_at": time_of(item.removed_at),
-    }
+    return attributes(item, "id number external_id original tokens offsets extra_fields text_version removed_at")
 
 
-@datasets("GET", f"{DATASET}/items", Scope.READ, answer="Item", query=f"{FILTER} external_id removed limit cursor")
+@datasets.list(f"{DATASET}/items", "Item", query=f"{FILTER} external_id removed")
 def list_items(call: Call, dataset: int) -> Rows:
     """List the items of a dataset that match, by their numbers; with “removed” those of its bin."""
     found = access.readable(call, Dataset, dataset)
@@ -223,16 +206,7 @@ def list_items(call: Call, dataset: int) -> Rows:
     return Rows(items.defer("search_text"), lambda some: map(show_item, some), key="position")
 
 
-@datasets(
-    "POST",
-    f"{DATASET}/items",
-    Scope.MANAGE,
-    body=FILE,
-    answer="ItemOutcomes",
-    may_take_long=True,
-    query=f"agree {CONSTRAINTS} {READING} inactive violations dry_run",
-    pages="datasets:add_items",
-)
+@datasets.post(f"{DATASET}/items", FILE, "ItemOutcomes", query=OF_ITEMS, long=True, pages="datasets:add_items")
 def upsert_items(call: Call, dataset: int) -> Any:
     """Add items, and replace those whose external ids are there.
 
@@ -248,7 +222,7 @@ def upsert_items(call: Call, dataset: int) -> Any:
     decided = {"duplicates": UPDATE, "bad": DROP, "unmarked": KEEP, "agreed": call.asked["agree"]}
     upload = _taken(call, found, decided)
     path = upload.outcomes_path
-    with _discarded_if_refused(upload):
+    with discarded_if_refused(upload):
         result = upload.begin_check(by=call.user) if is_dry else _stored(call, upload)
         if isinstance(result, Job):
             return result
@@ -263,32 +237,23 @@ def upsert_items(call: Call, dataset: int) -> Any:
     return {name: counts[name] for name in ("created", "replaced", "unchanged", "refused")} | {"items": items}
 
 
-@datasets("GET", ITEM, Scope.READ, answer="Item")
+@datasets.get(ITEM, "Item")
 def get_item(call: Call, dataset: int, item: int) -> Any:
     """Read an item, also one in the bin."""
     return show_item(item_of(access.readable(call, Dataset, dataset), item))
 
 
-@datasets("PATCH", ITEM, Scope.MANAGE, body="ItemChange", answer="Item", pages="datasets:edit_item")
+@datasets.patch(ITEM, "ItemChange", "Item", pages="datasets:edit_item")
 def change_item(call: Call, dataset: int, item: int) -> Any:
     """Change the external id or the extra fields of an item."""
     found = item_of(access.editable(call, Dataset, dataset), item)
-    was = {name: fingerprint(value) for name, value in call.sent.pop("was", {}).items()}
+    was = seen_by(call)
     now = {"external_id": found.external_id, "extra_fields": found.extra_fields}
     found.edit(**{**now, **call.sent}, was=was | {n: fingerprint(v) for n, v in now.items() if n not in call.sent})
     return show_item(item_of(found.dataset, item))
 
 
-@datasets(
-    "POST",
-    f"{ITEM}/corrections",
-    Scope.MANAGE,
-    body="NewCorrection",
-    answer="Correction",
-    status=201,
-    query="dry_run",
-    pages="datasets:correct_text",
-)
+@datasets.create(f"{ITEM}/corrections", "NewCorrection", "Correction", query="dry_run", pages="datasets:correct_text")
 def correct_text(call: Call, dataset: int, item: int) -> Any:
     """Correct the text of an item: all marks move with their words.
 
@@ -310,25 +275,17 @@ def correct_text(call: Call, dataset: int, item: int) -> Any:
 
 def _show_moves(told: Mapping[str, Any]) -> dict[str, Any]:
     lines = [
-        {
-            "before": line.before,
-            "after": line.after,
-            "label": label.fullname if label else None,
-            "status": line.status,
-            "people": people,
-        }
+        {**attributes(line, "before after status"), "label": label.fullname if label else None, "people": people}
         for line, label, people in told["lines"]
     ]
     return {name: told[name] for name in ("moved", "changed", "lost", "back")} | {"marks": lines}
 
 
 def _show_correction(item: Item, done: TextCorrection) -> dict[str, Any]:
-    told = moves_in_words(item, **done.marks)
-    who = {"by": done.by.username, "at": time_of(done.at)}
-    return {"id": done.pk, "version": done.version, **who, **_show_moves(told)}
+    return {**attributes(done, "id version by at"), **_show_moves(moves_in_words(item, **done.marks))}
 
 
-@datasets("GET", f"{ITEM}/corrections", Scope.READ, answer="Correction", query="limit cursor")
+@datasets.list(f"{ITEM}/corrections", "Correction")
 def list_corrections(call: Call, dataset: int, item: int) -> Rows:
     """List the corrections of the text of an item, the oldest first."""
     found = item_of(access.readable(call, Dataset, dataset), item)
@@ -336,14 +293,7 @@ def list_corrections(call: Call, dataset: int, item: int) -> Rows:
     return Rows(rows, lambda some: (_show_correction(found, each) for each in some))
 
 
-@datasets(
-    "POST",
-    f"{ITEM}/corrections/<int:correction>/undo",
-    Scope.MANAGE,
-    answer="Correction",
-    status=201,
-    pages="datasets:undo_correction",
-)
+@datasets.create(f"{ITEM}/corrections/<int:correction>/undo", answer="Correction", pages="datasets:undo_correction")
 def undo_correction(call: Call, dataset: int, item: int, correction: int) -> Any:
     """Give an item the text of before its last correction, with the marks as they were."""
     found = item_of(access.editable(call, Dataset, dataset), item)
@@ -360,15 +310,7 @@ def _chosen(call: Call, dataset: Dataset, **more: str) -> ItemFilter:
     return ItemFilter(dataset=dataset, selected=tuple(map(str, call.sent.get("items", ()))), **asked, **more)
 
 
-@datasets(
-    "POST",
-    f"{DATASET}/removals",
-    Scope.MANAGE,
-    body="Removal",
-    answer="Removed",
-    query=f"{FILTER} dry_run",
-    pages="datasets:remove",
-)
+@datasets.post(f"{DATASET}/removals", "Removal", "Removed", query=f"{FILTER} dry_run", pages="datasets:remove")
 def remove_items(call: Call, dataset: int) -> Any:
     """Put items into the bin with their marks, if they are as many as was agreed.
 
@@ -383,15 +325,7 @@ def remove_items(call: Call, dataset: int) -> Any:
     return answer
 
 
-@datasets(
-    "POST",
-    f"{DATASET}/restorations",
-    Scope.MANAGE,
-    body="Restoration",
-    answer="Restored",
-    query=FILTER,
-    pages="datasets:restore",
-)
+@datasets.post(f"{DATASET}/restorations", "Restoration", "Restored", query=FILTER, pages="datasets:restore")
 def restore_items(call: Call, dataset: int) -> Any:
     """Take items out of the bin with all their marks; the answer tells how many have the text of others that are there."""
     found = access.editable(call, Dataset, dataset)
@@ -405,16 +339,10 @@ def restore_items(call: Call, dataset: int) -> Any:
 
 def show_upload(upload: Upload) -> dict[str, Any]:
     return {
-        "id": upload.pk,
+        **attributes(upload, "id number by state created_at stored_at options"),
         "dataset": upload.dataset_id,
-        "number": upload.number,
         "file_name": upload.name,
-        "by": upload.by.username,
-        "state": upload.state,
         "job": upload.job_id,
-        "created_at": time_of(upload.created_at),
-        "stored_at": time_of(upload.stored_at),
-        "options": upload.options,
         "report": _show_report(upload.found) if upload.report else None,
     }
 
@@ -431,7 +359,7 @@ def _show_report(report: ImportReport) -> dict[str, Any]:
         "doubtful": report.doubtful(),
         **{name: found[name] for name in names},
         "same_external_ids": [dict(zip(("place", "external_id", "taken_by"), e, strict=True)) for e in report.same_ids],
-        "problems": [{"place": each.place, "text": each.text} for each in report.problem_lines],
+        "problems": show_problems(report.problem_lines),
         "problem_total": report.problems.total,
         "items": list(_first_items(report, labels)),
     }
@@ -446,50 +374,33 @@ def _first_items(report: ImportReport, labels: Mapping[int, str]) -> Iterator[di
         yield {**item, **marks}
 
 
-@uploads("GET", "uploads", Scope.READ, answer="Upload", query="limit cursor")
+@uploads.list("uploads", "Upload")
 def list_uploads(call: Call) -> Rows:
     """List the person's uploads that wait to be stored or discarded."""
     waiting = Upload.unfinished_of(call.user).select_related("by")
     return Rows(waiting, lambda some: map(show_upload, some))
 
 
-@uploads("GET", f"{DATASET}/uploads", Scope.READ, answer="Upload", query="limit cursor")
+@uploads.list(f"{DATASET}/uploads", "Upload")
 def list_additions(call: Call, dataset: int) -> Rows:
     """List the uploads that were stored in a dataset, the oldest first."""
     stored = access.readable(call, Dataset, dataset).additions().select_related("by")
     return Rows(stored, lambda some: map(show_upload, some))
 
 
-@uploads(
-    "POST",
-    f"{DATASET}/uploads",
-    Scope.MANAGE,
-    body=FILE,
-    answer="Upload",
-    status=201,
-    may_take_long=True,
-    query=f"{CONSTRAINTS} {READING} {DECIDED} whose",
-)
+@uploads.create(f"{DATASET}/uploads", FILE, "Upload", query=f"{CONSTRAINTS} {READING} {DECIDED} whose", long=True)
 def begin_upload(call: Call, dataset: int) -> Any:
     """Upload more items for a dataset, to be checked first: stored or discarded afterwards, also by a person on its page."""
     return _checked(call, _taken(call, access.editable(call, Dataset, dataset), {}))
 
 
-@uploads("GET", UPLOAD, Scope.MANAGE, answer="Upload")
+@uploads.get(UPLOAD, "Upload", scope=Scope.MANAGE)
 def get_upload_report(call: Call, upload: int) -> Any:
     """Read how an upload is read, and the report of what was found in it."""
     return show_upload(get_upload(call, upload))
 
 
-@uploads(
-    "PATCH",
-    UPLOAD,
-    Scope.MANAGE,
-    body="UploadChange",
-    answer="Upload",
-    may_take_long=True,
-    pages="datasets:change_upload datasets:decide",
-)
+@uploads.patch(UPLOAD, "UploadChange", "Upload", long=True, pages="datasets:change_upload datasets:decide")
 def change_upload(call: Call, upload: int) -> Any:
     """Change how an upload is read, or decide about what was found; it is checked again."""
     found = get_upload(call, upload)
@@ -503,15 +414,7 @@ def change_upload(call: Call, upload: int) -> Any:
     return _checked(call, found)
 
 
-@uploads(
-    "POST",
-    f"{UPLOAD}/labels/<str:kind>",
-    Scope.MANAGE,
-    body="LabelNames",
-    answer="Upload",
-    may_take_long=True,
-    pages="datasets:map_labels",
-)
+@uploads.post(f"{UPLOAD}/labels/<str:kind>", "LabelNames", "Upload", long=True, pages="datasets:map_labels")
 def map_labels(call: Call, upload: int, kind: str) -> Any:
     """Say what the labels of a file are called in the ontology, and which are added to it; it is checked again."""
     found = get_upload(call, upload)
@@ -527,15 +430,7 @@ def map_labels(call: Call, upload: int, kind: str) -> Any:
     return _checked(call, found)
 
 
-@uploads(
-    "POST",
-    f"{UPLOAD}/ontologies/<str:kind>",
-    Scope.MANAGE,
-    answer="Upload",
-    status=201,
-    may_take_long=True,
-    pages="datasets:make_ontology",
-)
+@uploads.create(f"{UPLOAD}/ontologies/<str:kind>", answer="Upload", long=True, pages="datasets:make_ontology")
 def make_ontology(call: Call, upload: int, kind: str) -> Any:
     """Make an ontology of the labels in a file, instead of the one that was chosen for a new dataset."""
     found = get_upload(call, upload)
@@ -544,7 +439,7 @@ def make_ontology(call: Call, upload: int, kind: str) -> Any:
     return _checked(call, found)
 
 
-@uploads("POST", f"{UPLOAD}/store", Scope.MANAGE, answer="Blueprint", may_take_long=True, pages="datasets:store_upload")
+@uploads.post(f"{UPLOAD}/store", answer="Blueprint", long=True, pages="datasets:store_upload")
 def store_upload(call: Call, upload: int) -> Any:
     """Store an upload in its dataset, or as a new one. Asked again, it is stored once."""
     found = get_upload(call, upload)
@@ -553,13 +448,13 @@ def store_upload(call: Call, upload: int) -> Any:
     return found.start_job("store_upload", by=call.user) if found.is_large else show_blueprint(found.store())
 
 
-@uploads("DELETE", UPLOAD, Scope.MANAGE, pages="datasets:discard_upload")
+@uploads.delete(UPLOAD, pages="datasets:discard_upload")
 def discard_upload(call: Call, upload: int) -> None:
     """Discard an upload that was not stored."""
     get_upload(call, upload).discard()
 
 
-@uploads("GET", f"{UPLOAD}/files/<str:name>", Scope.MANAGE, sends_file=True)
+@uploads.file(f"{UPLOAD}/files/<str:name>", scope=Scope.MANAGE)
 def get_upload_file(call: Call, upload: int, name: str) -> HttpResponseBase:
     """Download all “problems” of an upload, its “bad” items as lines of JSON, or the “outcomes” of a dry run."""
     found = get_upload(call, upload)

@@ -10,52 +10,44 @@ from annotation_service.models import Job
 from annotation_service.views import job_file
 
 from .models import Scope
-from .operations import Call, Rows, operation, project_of, show_job, time_of
+from .operations import ApiSection, Call, Rows, attributes, project_of, show_job
 
+jobs = ApiSection("Jobs")
 project_of["job"] = lambda pk: Job.objects.filter(pk=pk).values_list("target__project", flat=True).first()
 
 
-@operation("GET", "me", Scope.READ, section="Jobs", answer="Me")
+@jobs.get("me", "Me")
 def me(call: Call) -> Any:
     """Who the token lets in, and what for."""
     token = call.token
-    of_token = {"name": token.name, "scope": token.scope, "project": token.project_id}
     return {
         "user": call.user.username,
         "creates_projects": access.can_create(call.user),
         "staff": call.user.is_staff,
-        "token": {**of_token, "expires_at": time_of(token.expires_at)},
+        "token": {**attributes(token, "name scope expires_at"), "project": token.project_id},
     }
 
 
-@operation("GET", "jobs", Scope.READ, section="Jobs", answer="Job", query="limit cursor")
+@jobs.list("jobs", "Job")
 def list_jobs(call: Call) -> Rows:
     """The jobs that the person has started, the oldest first; none of projects that they are not in any more."""
     seen = Q(target__project__isnull=True) | Q(target__project__in=access.projects_seen_by(call.user))
     return Rows(Job.objects.filter(seen, by=call.user), lambda jobs: map(show_job, jobs))
 
 
-@operation("GET", "jobs/<int:job>", Scope.READ, section="Jobs", answer="Job", may_take_long=True)
+@jobs.get("jobs/<int:job>", "Job")
 def get_job(call: Call, job: int) -> Job:
     """How far a job is. With the header “Prefer: wait=10” the answer waits until it is over, for 10 seconds at most."""
     return access.job(call, job)
 
 
-@operation("GET", "jobs/<int:job>/file", Scope.READ, section="Jobs", sends_file=True)
+@jobs.file("jobs/<int:job>/file")
 def get_job_file(call: Call, job: int) -> HttpResponseBase:
     """What a job has made to be downloaded."""
     return job_file(call, job)
 
 
-@operation(
-    "POST",
-    "jobs/<int:job>/cancel",
-    Scope.ANNOTATE,
-    section="Jobs",
-    answer="Job",
-    pages="cancel_job",
-    may_take_long=True,
-)
+@jobs.post("jobs/<int:job>/cancel", answer="Job", scope=Scope.ANNOTATE, pages="cancel_job")
 def cancel_job(call: Call, job: int) -> Job:
     """Stop a job: before it has begun to save."""
     found = access.job(call, job)

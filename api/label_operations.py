@@ -1,7 +1,6 @@
 """The labels of ontologies: trees are made of files, read, and changed."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -13,7 +12,7 @@ from annotation_service import access
 from annotation_service.blueprints import Right
 from annotation_service.db import among, write
 from annotation_service.edits import fingerprint
-from annotation_service.inputs import Problem, Refused, check_size, decode
+from annotation_service.inputs import Refused, check_size, decode
 from annotation_service.words import listed
 from ontologies import usage
 from ontologies.checks import likely_mistakes
@@ -27,17 +26,16 @@ from ontologies.switches import Switch
 from ontologies.updates import TreeUpdate
 from ontologies.views import download_codebook, download_tree
 
-from .blueprint_operations import show_blueprint
+from .blueprint_operations import as_read, changed, show_blueprint, show_step
 from .forms import valid
-from .history_operations import changed, show_step
-from .models import Scope
-from .operations import FILE, Call, Rows, check_match, operation, time_of
+from .operations import FILE, ApiSection, Call, Rows, attributes, time_of
+from .problems import show_problems
 
 OF_ONE = "ontologies/<int:ontology>"
 SHOWN_PLANNED = 1000
 READING = "file_name encoding language column_name column_path column_parent column_description column_example_terms column_color"
 """Parameters: how a file is read."""
-on_ontologies = partial(operation, section="Ontologies")
+ontologies = ApiSection("Ontologies")
 
 
 def sent_with(call: Call) -> dict[str, Any]:
@@ -54,22 +52,11 @@ def read_file(call: Call, form: LabelFileForm) -> Any:
     return values
 
 
-def show_problems(problems: Sequence[Problem]) -> list[dict[str, str]]:
-    return [{"place": each.place, "text": each.text} for each in problems]
-
-
 # --- Whole ontologies --------------------------------------------------------------------------------------------------
 
 
-@on_ontologies(
-    "POST",
-    "ontologies",
-    Scope.MANAGE,
-    body=FILE,
-    answer="NewOntology",
-    status=201,
-    query=f"name kind description {READING} dry_run",
-    pages="ontologies:create",
+@ontologies.create(
+    "ontologies", FILE, "NewOntology", query=f"name kind description {READING} dry_run", pages="ontologies:create"
 )
 def create_ontology(call: Call) -> Any:
     """Make an ontology of a file in any format that pages take, or an empty one.
@@ -92,7 +79,7 @@ def create_ontology(call: Call) -> Any:
     return show_blueprint(Ontology.create(owner=call.user, **words))
 
 
-@on_ontologies("GET", f"{OF_ONE}/download", Scope.READ, sends_file=True, query="format")
+@ontologies.file(f"{OF_ONE}/download", query="format")
 def download_ontology(call: Call, ontology: int) -> HttpResponseBase:
     """The tree as a file, as JSON unless another format is asked for: csv, skos or text."""
     formats = {format.name: format for format in DOWNLOADS}
@@ -102,13 +89,13 @@ def download_ontology(call: Call, ontology: int) -> HttpResponseBase:
     return download_tree(call, ontology, formats[name])
 
 
-@on_ontologies("GET", f"{OF_ONE}/codebook", Scope.READ, sends_file=True, query="branch off sentences")
+@ontologies.file(f"{OF_ONE}/codebook", query="branch off sentences")
 def download_ontology_codebook(call: Call, ontology: int) -> HttpResponseBase:
     """The codebook as Markdown: labels with their descriptions, terms and example sentences."""
     return download_codebook(call, ontology)
 
 
-@on_ontologies("GET", f"{OF_ONE}/checks", Scope.READ, answer="LabelCheck", query="limit cursor")
+@ontologies.list(f"{OF_ONE}/checks", "LabelCheck")
 def list_ontology_checks(call: Call, ontology: int) -> Rows:
     """Likely mistakes in the tree, for people to judge."""
     tree = access.readable(call, Ontology, ontology)
@@ -144,7 +131,7 @@ def show_label(call: Call, tree: Ontology, uid: str) -> dict[str, Any]:
     return told
 
 
-@on_ontologies("GET", f"{OF_ONE}/labels", Scope.READ, answer="Label", query="find limit cursor")
+@ontologies.list(f"{OF_ONE}/labels", "Label", query="find")
 def list_labels(call: Call, ontology: int) -> Rows:
     """All labels in tree order, or those that somebody means with a text."""
     tree = access.readable(call, Ontology, ontology)
@@ -152,13 +139,13 @@ def list_labels(call: Call, ontology: int) -> Rows:
     return Rows(found, lambda shown: show_labels(tree, shown))
 
 
-@on_ontologies("GET", f"{OF_ONE}/labels/<str:label>", Scope.READ, answer="Label")
+@ontologies.get(f"{OF_ONE}/labels/<str:label>", "Label")
 def get_label(call: Call, ontology: int, label: str) -> Any:
     """A label, by its uid."""
     return show_label(call, access.readable(call, Ontology, ontology), label)
 
 
-@on_ontologies("GET", f"{OF_ONE}/labels/<str:label>/usage", Scope.READ, answer="LabelUsage")
+@ontologies.get(f"{OF_ONE}/labels/<str:label>/usage", "LabelUsage")
 def get_label_usage(call: Call, ontology: int, label: str) -> Any:
     """Who uses a label: marks, constraints and the like, here and in projects."""
     tree = access.readable(call, Ontology, ontology)
@@ -168,15 +155,7 @@ def get_label_usage(call: Call, ontology: int, label: str) -> Any:
     return {"own": found.own, "projects": projects, "elsewhere": found.elsewhere}
 
 
-@on_ontologies(
-    "POST",
-    f"{OF_ONE}/labels",
-    Scope.MANAGE,
-    body="NewLabel",
-    answer="Label",
-    status=201,
-    pages="ontologies:add_item ontologies:add_child",
-)
+@ontologies.create(f"{OF_ONE}/labels", "NewLabel", "Label", pages="ontologies:add_item ontologies:add_child")
 def create_label(call: Call, ontology: int) -> Any:
     """Add a label, last below its parent or at the top. Sent again with the same uid, it is that label."""
     tree, sent = access.editable(call, Ontology, ontology), call.sent
@@ -188,12 +167,10 @@ def create_label(call: Call, ontology: int) -> Any:
         return show_label(call, item.ontology, item.uid)
 
 
-@on_ontologies(
-    "PATCH",
+@ontologies.patch(
     f"{OF_ONE}/labels/<str:label>",
-    Scope.MANAGE,
-    body="LabelChange",
-    answer="Label",
+    "LabelChange",
+    "Label",
     pages="ontologies:rename ontologies:describe ontologies:example_terms ontologies:recolor ontologies:switch",
 )
 def change_label(call: Call, ontology: int, label: str) -> Any:
@@ -201,10 +178,7 @@ def change_label(call: Call, ontology: int, label: str) -> Any:
 
     With If-Match only if it is still as it was read.
     """
-    tree = access.editable(call, Ontology, ontology)
-    with write():
-        locked = tree.locked_to_change()
-        check_match(call, show_label(call, locked, label)["etag"])
+    with as_read(call, Ontology, ontology, show_label, label) as locked:
         item = _changed(get_item(locked, label), call.sent, call)
         return show_label(call, item.ontology, label)
 
@@ -224,12 +198,10 @@ def _changed(item: OntologyItem, sent: dict[str, Any], call: Call) -> OntologyIt
     return item
 
 
-@on_ontologies(
-    "POST",
+@ontologies.post(
     f"{OF_ONE}/label_lists",
-    Scope.MANAGE,
-    body=FILE,
-    answer="LabelsAdded",
+    FILE,
+    "LabelsAdded",
     query="parent dry_run",
     pages="ontologies:paste ontologies:paste_below",
 )
@@ -247,25 +219,19 @@ def add_labels(call: Call, ontology: int) -> Any:
     added: list[str] = []
     if not call.asked["dry_run"]:
         added = tree.add_items(items, parent=parent, by=call.user, alike=True)
-    names = ("level", "name", "exists", "called", "starts_off", "problem")
+    names = "level name exists called starts_off problem"
     return {
         "new": sum(not row.exists for row in planned),
         "existing": sum(row.exists for row in planned),
         "notes": notes_on(items).strip(),
-        "planned": [{name: getattr(row, name) for name in names} for row in planned[:SHOWN_PLANNED]],
+        "planned": [attributes(row, names) for row in planned[:SHOWN_PLANNED]],
         "added": added,
         "version": tree.version,
     }
 
 
-@on_ontologies(
-    "POST",
-    f"{OF_ONE}/updates",
-    Scope.MANAGE,
-    body=FILE,
-    answer="LabelsUpdated",
-    query=f"agreed {READING} dry_run",
-    pages="ontologies:update",
+@ontologies.post(
+    f"{OF_ONE}/updates", FILE, "LabelsUpdated", query=f"agreed {READING} dry_run", pages="ontologies:update"
 )
 def update_labels(call: Call, ontology: int) -> Any:
     """Change labels as a table says, such as a download as CSV that was edited: none is removed or moved.
@@ -294,12 +260,7 @@ def update_labels(call: Call, ontology: int) -> Any:
 # --- Several labels ----------------------------------------------------------------------------------------------------
 
 
-def _on_several(name: str, body: str, pages: str, query: str = "") -> Any:
-    path = f"{OF_ONE}/{name}"
-    return on_ontologies("POST", path, Scope.MANAGE, body=body, answer="Changed", pages=pages, query=query)
-
-
-@_on_several("recolor", "LabelColors", "ontologies:recolor_items")
+@ontologies.post(f"{OF_ONE}/recolor", "LabelColors", "Changed", pages="ontologies:recolor_items")
 def recolor_labels(call: Call, ontology: int) -> Any:
     """Give several labels a colour or, with “branch”, what is below them variations of it."""
     tree, sent = access.editable(call, Ontology, ontology), call.sent
@@ -307,14 +268,14 @@ def recolor_labels(call: Call, ontology: int) -> Any:
     return changed(tree, count)
 
 
-@_on_several("separate_colors", "SomeLabels", "ontologies:separate_colors")
+@ontologies.post(f"{OF_ONE}/separate_colors", "SomeLabels", "Changed", pages="ontologies:separate_colors")
 def separate_label_colors(call: Call, ontology: int) -> Any:
     """Give labels that stand beside each other and look alike colours that can be told apart."""
     tree = access.editable(call, Ontology, ontology)
     return changed(tree, tree.separate_colors(call.sent["labels"], by=call.user))
 
 
-@_on_several("switch", "LabelSwitch", "ontologies:switch_items", query="dry_run")
+@ontologies.post(f"{OF_ONE}/switch", "LabelSwitch", "Changed", query="dry_run", pages="ontologies:switch_items")
 def switch_labels(call: Call, ontology: int) -> Any:
     """Switch labels on or off, in one step. What is below one that goes off goes off, too; marks stay.
 
@@ -330,14 +291,14 @@ def switch_labels(call: Call, ontology: int) -> Any:
     return changed(tree, tree.switch_items(uids, active, reach=reach, up=up, by=call.user))
 
 
-@_on_several("add_terms", "LabelTerms", "ontologies:add_terms")
+@ontologies.post(f"{OF_ONE}/add_terms", "LabelTerms", "Changed", pages="ontologies:add_terms")
 def add_label_terms(call: Call, ontology: int) -> Any:
     """Add example terms to several labels."""
     tree = access.editable(call, Ontology, ontology)
     return changed(tree, tree.add_example_terms(call.sent["labels"], call.sent["example_terms"], by=call.user))
 
 
-@_on_several("move", "LabelMove", "ontologies:move")
+@ontologies.post(f"{OF_ONE}/move", "LabelMove", "Changed", pages="ontologies:move")
 def move_labels(call: Call, ontology: int) -> Any:
     """Move labels with what is below them: below another, or to the top; last there, or before or after a sibling.
 

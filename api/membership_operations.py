@@ -26,10 +26,10 @@ from work.models.item_work import refresh
 
 from .forms import filled_in, valid
 from .models import Scope
-from .operations import Call, Rows, operation, time_of
+from .operations import ApiSection, Call, Rows, attributes, time_of
 
-reads, does = partial(operation, "GET", scope=Scope.READ), partial(operation, "POST", scope=Scope.MANAGE)
-PEOPLE, ASSIGNMENT, TALK = "People", "Assignment", "Comments and flags"
+members, assignment = ApiSection("People"), ApiSection("Assignment")
+talk = ApiSection("Comments and flags", changes=Scope.ANNOTATE)
 PROJECT = "projects/<int:project>"
 MEMBER = f"{PROJECT}/members/<str:who>"
 INVITATION = f"{PROJECT}/invitations/<int:invitation>"
@@ -40,13 +40,8 @@ COMMENT = f"{PROJECT}/comments/<int:comment>"
 
 
 def show_person(person: Person) -> dict[str, Any]:
-    return {
-        "user": person.user.username,
-        "role": person.membership.role if person.membership else None,
-        "joined_at": time_of(person.joined_at),
-        **{name: getattr(person, name) for name in ("given", "begun", "done")},
-        "last_active": time_of(person.last_active),
-    }
+    role = person.membership.role if person.membership else None
+    return {**attributes(person, "user joined_at given begun done last_active"), "role": role}
 
 
 def _member(call: Call, project: int, who: str) -> tuple[Project, Membership]:
@@ -54,14 +49,14 @@ def _member(call: Call, project: int, who: str) -> tuple[Project, Membership]:
     return found, access.member_named(found, who)
 
 
-@reads(f"{PROJECT}/members", section=PEOPLE, answer="Member", query="limit cursor")
+@members.list(f"{PROJECT}/members", "Member")
 def list_members(call: Call, project: int) -> Rows:
     """The members with what they have done, by role and name; then, without a role, the former ones who have begun items."""
     there, former = progress.people(access.project(call, project, Right.READ))
     return Rows([*there, *former], lambda some: map(show_person, some))
 
 
-@does(f"{PROJECT}/members", section=PEOPLE, body="NewMembers", answer="MembersAdded", pages="projects:add_members")
+@members.post(f"{PROJECT}/members", "NewMembers", "MembersAdded", pages="projects:add_members")
 def add_members(call: Call, project: int) -> Any:
     """Make people members. Those who are members stay as they are, so that this can be sent twice."""
     found = access.project(call, project, Right.MANAGE)
@@ -72,23 +67,14 @@ def add_members(call: Call, project: int) -> Any:
     return {"added": [person.username for person in new], "withdrawn_marks": withdrawn}
 
 
-@operation("PATCH", MEMBER, Scope.MANAGE, section=PEOPLE, body="NewRole", pages="projects:change_role")
+@members.patch(MEMBER, "NewRole", pages="projects:change_role")
 def change_role(call: Call, project: int, who: str) -> None:
     """Give a member another role. What they have begun stays theirs."""
     found, member = _member(call, project, who)
     found.change_role(member, valid(RoleForm(call.sent))["role"], by=call.user)
 
 
-@operation(
-    "DELETE",
-    MEMBER,
-    Scope.MANAGE,
-    section=PEOPLE,
-    answer="MemberLosses",
-    status=204,
-    query="agreed_marks dry_run",
-    pages="projects:remove_member",
-)
+@members.delete(MEMBER, answer="MemberLosses", query="agreed_marks dry_run", status=204, pages="projects:remove_member")
 def remove_member(call: Call, project: int, who: str) -> Any:
     """End a membership. The marks stay, unless “agreed_marks” agrees to delete so many. A dry run tells what goes."""
     found, member = _member(call, project, who)
@@ -102,14 +88,14 @@ def remove_member(call: Call, project: int, who: str) -> Any:
     return None
 
 
-@does(f"{PROJECT}/leave", section=PEOPLE, pages="projects:leave")
+@members.post(f"{PROJECT}/leave", pages="projects:leave")
 def leave_project(call: Call, project: int) -> None:
     """End one’s own membership. All marks on what was begun stay."""
     found = access.project(call, project)
     found.remove_member(access.own_membership(call, found))
 
 
-@does(f"{PROJECT}/hand-over", section=PEOPLE, body="HandOver", pages="projects:hand_over")
+@members.post(f"{PROJECT}/hand-over", "HandOver", pages="projects:hand_over")
 def hand_over(call: Call, project: int) -> None:
     """Make another member a manager and get another role oneself, in one step."""
     found = access.project(call, project, Right.MANAGE)
@@ -118,7 +104,7 @@ def hand_over(call: Call, project: int) -> None:
     found.hand_over(own, chosen["to"], chosen["role"])
 
 
-@reads("people", section=PEOPLE, answer="Names", query="q project")
+@members.get("people", "Names", query="q project")
 def find_people(call: Call) -> Any:
     """The first user names in which a text occurs; with a project, of those who are not in it."""
     return {"names": people.names_with(call.asked["q"] or "", access.people_to_choose(call, call.asked["project"]))}
@@ -131,16 +117,9 @@ def show_invitations(some: Iterable[Invitation]) -> Iterable[dict[str, Any]]:
     usable = set(Invitation.objects.usable().filter(pk__in=[each.pk for each in some]).values_list("pk", flat=True))
     for each in some:
         yield {
-            "id": each.pk,
-            "role": each.role,
+            **attributes(each, "id role by created_at expires_at state uses asked_by"),
             "address": each.address or None,
-            "by": each.by.username,
-            "created_at": time_of(each.created_at),
-            "expires_at": time_of(each.expires_at),
-            "state": each.state,
             "is_usable": each.pk in usable,
-            "uses": each.uses,
-            "asked_by": each.asked_by.username if each.asked_by else None,
         }
 
 
@@ -148,15 +127,13 @@ def _invitation(call: Call, project: int, pk: int) -> Invitation:
     return get_object_or_404(access.invitations(access.project(call, project, Right.MANAGE)), pk=pk)
 
 
-@reads(f"{PROJECT}/invitations", section=PEOPLE, answer="Invitation", query="limit cursor")
+@members.list(f"{PROJECT}/invitations", "Invitation")
 def list_invitations(call: Call, project: int) -> Rows:
     """All invitations to a project, the oldest first."""
     return Rows(access.invitations(access.project(call, project, Right.MANAGE)), show_invitations)
 
 
-@does(
-    f"{PROJECT}/invitations", section=PEOPLE, body="NewInvitations", answer="InvitationsSent", pages="projects:invite"
-)
+@members.post(f"{PROJECT}/invitations", "NewInvitations", "InvitationsSent", pages="projects:invite")
 def invite_by_mail(call: Call, project: int) -> Any:
     """Write to each address. One that is invited already gets another link, and the first one ends."""
     found = access.project(call, project, Right.MANAGE)
@@ -166,14 +143,7 @@ def invite_by_mail(call: Call, project: int) -> Any:
     return {"sent": list(show_invitations([invitation for invitation, _ in made]))}
 
 
-@does(
-    f"{PROJECT}/invitation-links",
-    section=PEOPLE,
-    body="NewLink",
-    answer="InvitationLink",
-    status=201,
-    pages="projects:invite_by_link",
-)
+@members.create(f"{PROJECT}/invitation-links", "NewLink", "InvitationLink", pages="projects:invite_by_link")
 def invite_by_link(call: Call, project: int) -> Any:
     """Make a link that everybody who has it can use; it is told this once."""
     found = access.project(call, project, Right.MANAGE)
@@ -181,13 +151,13 @@ def invite_by_link(call: Call, project: int) -> Any:
     return {"id": made.pk, "link": people.address_of(call, token), "expires_at": time_of(made.expires_at)}
 
 
-@operation("DELETE", INVITATION, Scope.MANAGE, section=PEOPLE, pages="projects:revoke_invitation")
+@members.delete(INVITATION, pages="projects:revoke_invitation")
 def revoke_invitation(call: Call, project: int, invitation: int) -> None:
     """Who has accepted it stays a member."""
     _invitation(call, project, invitation).revoke()
 
 
-@does(f"{INVITATION}/answer", section=PEOPLE, body="RequestAnswer", pages="projects:answer_request")
+@members.post(f"{INVITATION}/answer", "RequestAnswer", pages="projects:answer_request")
 def answer_request(call: Call, project: int, invitation: int) -> None:
     """Let in who has asked with an invitation to another address, or do not: then it stays open for that address."""
     found = _invitation(call, project, invitation)
@@ -195,31 +165,27 @@ def answer_request(call: Call, project: int, invitation: int) -> None:
     found.answer(who.pk if who else 0, lets_in=call.sent["lets_in"], by=call.user)
 
 
-@reads("invitations", section=PEOPLE, answer="OwnInvitation", query="limit cursor")
+@members.list("invitations", "OwnInvitation")
 def list_own_invitations(call: Call) -> Rows:
     """Those that were sent to an address of the person, and can be accepted."""
 
     def show(some: Iterable[Invitation]) -> Iterable[dict[str, Any]]:
         for each in some:
-            about = {"project": each.project_id, "name": each.project.name, "role": each.role}
-            yield {"id": each.pk, **about, "by": each.by.username, "expires_at": time_of(each.expires_at)}
+            about = {"project": each.project_id, "name": each.project.name}
+            yield {**about, **attributes(each, "id role by expires_at")}
 
     return Rows(access.invitations_to(call.user), show)
 
 
-@does(
-    "invitations/<int:invitation>/answer",
-    section=PEOPLE,
-    body="InvitationAnswer",
-    answer="InvitationAnswered",
-    pages="projects:answer_invitation",
+@members.post(
+    "invitations/<int:invitation>/answer", "InvitationAnswer", "InvitationAnswered", pages="projects:answer_invitation"
 )
 def answer_invitation(call: Call, invitation: int) -> Any:
     """Become a member of a project to which the person is invited, or decline."""
     return _answer(call, get_object_or_404(access.invitations_to(call.user), pk=invitation))
 
 
-@does("invitations/answer", section=PEOPLE, body="LinkAnswer", answer="InvitationAnswered", pages="projects:invitation")
+@members.post("invitations/answer", "LinkAnswer", "InvitationAnswered", pages="projects:invitation")
 def answer_link(call: Call) -> Any:
     """The same with the last part of a link. With one that was sent to another address, the person asks to be let in."""
     return _answer(call, access.invitation_with(call.sent["token"]))
@@ -237,8 +203,8 @@ def _answer(call: Call, invitation: Invitation) -> dict[str, Any]:
 
 
 def show_foreseen(foreseen: Iterable[Foreseen]) -> list[dict[str, Any]]:
-    names = ("before", "after", "gained", "lost", "begun", "marks")
-    return [{"user": each.person.username, **{name: getattr(each, name) for name in names}} for each in foreseen]
+    names = "before after gained lost begun marks"
+    return [{"user": each.person.username, **attributes(each, names)} for each in foreseen]
 
 
 def _what_changes(project: Project, planned: Any) -> dict[str, Any]:
@@ -251,7 +217,7 @@ def _done(done: str | Job) -> Job | dict[str, Any]:
     return done if isinstance(done, Job) else {"text": done}
 
 
-@reads(f"{PROJECT}/assignment", section=ASSIGNMENT, answer="Assignment")
+@assignment.get(f"{PROJECT}/assignment", "Assignment")
 def get_assignment(call: Call, project: int) -> Any:
     """The rule, and what was given or taken by hand; “undo” names the last such change."""
     found = access.project(call, project, Right.READ)
@@ -265,16 +231,8 @@ def get_assignment(call: Call, project: int) -> Any:
     }
 
 
-@operation(
-    "PUT",
-    f"{PROJECT}/assignment",
-    Scope.MANAGE,
-    section=ASSIGNMENT,
-    body="AssignmentRule",
-    answer="AssignmentDone",
-    query="dry_run",
-    may_take_long=True,
-    pages="projects:assignment",
+@assignment.put(
+    f"{PROJECT}/assignment", "AssignmentRule", "AssignmentDone", query="dry_run", long=True, pages="projects:assignment"
 )
 def set_assignment(call: Call, project: int) -> Any:
     """Give the items by another rule; many by a job. What was begun or got by hand stays. A dry run tells who gets what."""
@@ -286,13 +244,8 @@ def set_assignment(call: Call, project: int) -> Any:
     return _done(assignment_page.set_rule_or_start(found, form.rule, by=call.user))
 
 
-@does(
-    f"{PROJECT}/assignment/pairs",
-    section=ASSIGNMENT,
-    answer="AssignmentDone",
-    query="dry_run",
-    may_take_long=True,
-    pages="projects:even_pairs",
+@assignment.post(
+    f"{PROJECT}/assignment/pairs", answer="AssignmentDone", query="dry_run", long=True, pages="projects:even_pairs"
 )
 def even_pairs(call: Call, project: int) -> Any:
     """Share out anew what nobody has begun or got by hand, so that every two people share about as many items."""
@@ -317,7 +270,7 @@ def _filtered(call: Call, project: Project) -> ProjectItems:
     return chosen
 
 
-@reads(f"{PROJECT}/items", section=ASSIGNMENT, answer="AssignedItem", query="q state has label person limit cursor")
+@assignment.list(f"{PROJECT}/items", "AssignedItem", query="q state has label person")
 def list_project_items(call: Call, project: int) -> Rows:
     """The items with who has them, and what everybody did in them. With a person, those that they have."""
     found = access.project(call, project, Right.READ)
@@ -326,26 +279,17 @@ def list_project_items(call: Call, project: int) -> Rows:
 
     def show(items: Any) -> Iterable[dict[str, Any]]:
         for row in rows_of(found, items, [], with_marks=True):
-            about = {"id": row.item.pk, "number": row.item.number, "external_id": row.item.external_id or None}
+            about = {**attributes(row.item, "id number"), "external_id": row.item.external_id or None}
             shares = [
-                {
-                    "user": each.person.username,
-                    "is_given": each.is_given,
-                    "state": each.state,
-                    "since": time_of(each.since),
-                    "marks": each.marks,
-                }
+                {"user": each.person.username, **attributes(each, "is_given state since marks")}
                 for each in row.shares()
             ]
             flags = [{"kind": kind.lower(), "count": count} for kind, count, _ in row.flags]
             talk = {"flags": flags, "comments": row.comments, "open_comments": row.open_comments}
             yield {**about, "people": shares, **talk, "violations": row.violations}
 
-    return Rows(
-        chosen.matching().select_related("work").defer("original", "offsets", "tokens", "extra_fields"),
-        show,
-        "position",
-    )
+    items = chosen.matching().select_related("work").defer("original", "offsets", "tokens", "extra_fields")
+    return Rows(items, show, "position")
 
 
 def _by_hand(verb: str, call: Call, project: int) -> Any:
@@ -366,7 +310,7 @@ def _by_hand(verb: str, call: Call, project: int) -> Any:
         raise Refused(f"There is no account with the user name “{min(missing)}”.", place="people")
     told = found.foresee_by_hand(verb, items, who)
     if call.asked["dry_run"]:
-        counts = {name: getattr(told, name) for name in ("changed", "had", "begun", "lost_in_turn")}
+        counts = attributes(told, "changed had begun lost_in_turn")
         return {"count": count, **counts, "lost_marks": told.marks, "people": show_foreseen(told.losses)}
     if call.sent.get("count") != count:
         raise Refused(f"“count” agrees to so many items as there are: now {count}.", place="count")
@@ -377,27 +321,19 @@ for _verb, _about in (
     (GIVE, "Give each of some items to each of some people; in large projects by a job."),
     (TAKE, "Take items away from people who have not begun them; in large projects by a job."),
 ):
-    does(
+    assignment.post(
         f"{PROJECT}/items/{_verb}",
-        section=ASSIGNMENT,
+        "ItemsByHand",
+        "ByHandDone",
+        query="q state has label person dry_run",
+        long=True,
+        pages=f"projects:{_verb}_items",
         name=f"{_verb}_items",
         about=f"{_about} The query chooses them as in the list. A dry run tells what would happen, and the count to agree to.",
-        body="ItemsByHand",
-        answer="ByHandDone",
-        query="q state has label person dry_run",
-        may_take_long=True,
-        pages=f"projects:{_verb}_items",
     )(partial(_by_hand, _verb))
 
 
-@does(
-    f"{PROJECT}/items/undo",
-    section=ASSIGNMENT,
-    body="HandChange",
-    answer="Done",
-    may_take_long=True,
-    pages="projects:undo_by_hand",
-)
+@assignment.post(f"{PROJECT}/items/undo", "HandChange", "Done", long=True, pages="projects:undo_by_hand")
 def undo_by_hand(call: Call, project: int) -> Any:
     """Bring items back to those who had them before the last change by hand, or before pairs were evened out."""
     found = access.project(call, project, Right.MANAGE)
@@ -409,20 +345,13 @@ def undo_by_hand(call: Call, project: int) -> Any:
 
 def show_comments(some: Iterable[Comment]) -> Iterable[dict[str, Any]]:
     """Those that are read `with_words`."""
-
-    def written(said: Any) -> dict[str, Any]:
-        times = {"written_at": time_of(said.written_at), "edited_at": time_of(said.edited_at)}
-        return {"id": said.pk, "author": said.author.username, "text": said.text, **times}
-
+    written = "id author text written_at edited_at"
     for each in some:
         yield {
-            **written(each),
+            **attributes(each, f"{written} person resolved_at resolved_by"),
             "item": each.item_id,
-            "person": each.person.username,
             "mark": {"kind": each.kind, "id": each.uid, "words": each.words} if each.uid else None,
-            "resolved_at": time_of(each.resolved_at),
-            "resolved_by": each.resolved_by.username if each.resolved_by else None,
-            "answers": [written(answer) for answer in each.answers],  # type: ignore[attr-defined]
+            "answers": [attributes(answer, written) for answer in each.answers],  # type: ignore[attr-defined]
         }
 
 
@@ -436,7 +365,7 @@ def _of_person(call: Call, project: Project, rows: Any) -> Any:
     return rows if who is None else rows.filter(person=access.somebody_of(project, who))
 
 
-@reads(f"{PROJECT}/comments", section=TALK, answer="Comment", query="comment_state person limit cursor")
+@talk.list(f"{PROJECT}/comments", "Comment", query="comment_state person")
 def list_comments(call: Call, project: int) -> Rows:
     """The comments on everybody’s work or, for who annotates, on their own; in those “waiting” the other side spoke last."""
     found = access.project(call, project)
@@ -448,31 +377,21 @@ def list_comments(call: Call, project: int) -> Rows:
     return Rows(rows.with_words(), show_comments)
 
 
-@reads(f"{PROJECT}/flags", section=TALK, answer="Flag", query="flag person limit cursor")
+@talk.list(f"{PROJECT}/flags", "Flag", query="flag person")
 def list_flags(call: Call, project: int) -> Rows:
     """The flags that everybody has set or, for who annotates, their own."""
     found = access.project(call, project)
     rows = _of_person(call, found, access.flags(call, found))
     if kind := call.asked["flag"]:
         rows = rows.filter(kind=kind)
-
-    def show(some: Iterable[Flag]) -> Iterable[dict[str, Any]]:
-        for each in some:
-            set_by = {"person": each.person.username, "set_at": time_of(each.set_at)}
-            yield {"item": each.item_id, "kind": each.kind, "why": each.why, **set_by}
-
-    return Rows(rows.select_related("person"), show)
+    return Rows(rows.select_related("person"), show_flags)
 
 
-@operation(
-    "POST",
-    f"{COMMENT}/answers",
-    Scope.ANNOTATE,
-    section=TALK,
-    body="CommentAnswer",
-    answer="Comment",
-    pages="projects:answer_comment",
-)
+def show_flags(some: Iterable[Flag]) -> Iterable[dict[str, Any]]:
+    return ({"item": each.item_id, **attributes(each, "kind why person set_at")} for each in some)
+
+
+@talk.post(f"{COMMENT}/answers", "CommentAnswer", "Comment", pages="projects:answer_comment")
 def answer_comment(call: Call, project: int, comment: int) -> Any:
     """Answer a comment, resolve it, or both at once. Sent twice, an answer is stored once."""
     with access.changing_comment(call, project, comment) as found:
@@ -480,15 +399,7 @@ def answer_comment(call: Call, project: int, comment: int) -> Any:
     return _comment(comment)
 
 
-@operation(
-    "PATCH",
-    COMMENT,
-    Scope.ANNOTATE,
-    section=TALK,
-    body="CommentChange",
-    answer="Comment",
-    pages="projects:edit_comment",
-)
+@talk.patch(COMMENT, "CommentChange", "Comment", pages="projects:edit_comment")
 def edit_comment(call: Call, project: int, comment: int) -> Any:
     """Change one’s own last words: the comment itself or, with its id, an answer to it."""
     with access.changing_comment(call, project, comment) as found:
@@ -496,14 +407,14 @@ def edit_comment(call: Call, project: int, comment: int) -> Any:
     return _comment(comment)
 
 
-@operation("DELETE", COMMENT, Scope.ANNOTATE, section=TALK, query="answer", pages="projects:delete_comment")
+@talk.delete(COMMENT, query="answer", pages="projects:delete_comment")
 def delete_comment(call: Call, project: int, comment: int) -> None:
     """Take back one’s own last words: the comment itself or, with its id, an answer to it."""
     with access.changing_comment(call, project, comment) as found:
         found.take_back(by=call.user, answer=call.asked["answer"])
 
 
-@operation("POST", f"{COMMENT}/reopen", Scope.ANNOTATE, section=TALK, answer="Comment", pages="projects:reopen_comment")
+@talk.post(f"{COMMENT}/reopen", answer="Comment", pages="projects:reopen_comment")
 def reopen_comment(call: Call, project: int, comment: int) -> Any:
     """Open a comment that was resolved."""
     with access.changing_comment(call, project, comment) as found:

@@ -1,8 +1,8 @@
 """The table of operations: what programs may ask for. It makes the routes, the checks, the answers and the OpenAPI document.
 
-An operation is a function that a decorator registers::
+An operation is a function that a decorator of its section registers::
 
-    @operation("PATCH", "ontologies/<int:ontology>/labels/<str:label>", Scope.MANAGE, body="LabelChange", answer="Label")
+    @ontologies.patch("ontologies/<int:ontology>/labels/<str:label>", "LabelChange", "Label")
     def change_label(call: Call, ontology: int, label: str) -> Any:
         \"""Change a label.\"""
 
@@ -19,7 +19,8 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial, wraps
+from datetime import datetime
+from functools import cache, partial, partialmethod
 from hashlib import sha256
 from inspect import cleandoc
 from itertools import islice
@@ -46,7 +47,7 @@ from annotation_service.edits import Conflict
 from annotation_service.http import Request
 from annotation_service.inputs import MAX_PROBLEMS, Problem, Refused, decode, whole_number
 from annotation_service.json_input import parse_json, to_json
-from annotation_service.models import Job, JobState
+from annotation_service.models import Job, JobState, User
 from annotation_service.schemas import Checker, load
 
 from .models import KeptAnswer, Scope, Token
@@ -78,42 +79,52 @@ class Rows(NamedTuple):
     show: Callable[[Sequence[Any]], Iterable[dict[str, Any]]]
     key: str = "pk"
 
+    def after(self, last: int | None, count: int) -> list[tuple[int, Any]]:
+        """So many rows after the one with a key, each with its key: in memory its number."""
+        if not isinstance(self.rows, QuerySet):
+            first = last or 0
+            return list(enumerate(self.rows[first : first + count], first + 1))
+        found = self.rows.order_by(self.key)
+        some = (found if last is None else found.filter(**{f"{self.key}__gt": last}))[:count]
+        return [(row[self.key] if isinstance(row, dict) else getattr(row, self.key), row) for row in some]
+
 
 @dataclass(frozen=True)
 class ApiOperation:
     """``path`` is what Django takes, below the `PREFIX`; ``query`` names parameters, ``body`` and ``answer`` name schemas;
-    ``pages`` are the names of the addresses whose requests it stands for."""
+    ``pages`` are the names of the addresses whose requests it stands for. One that is ``long`` may go on in a job."""
 
+    name: str
+    about: str
     method: str
     path: str
     scope: Scope
-    perform: Callable[..., Any]
     section: str
+    perform: Callable[..., Any]
     body: str = ""
     answer: str = ""
     status: int = 200
     sends_file: bool = False
-    may_take_long: bool = False
+    long: bool = False
     query: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
-        return self.perform.__name__
-
-    @property
     def summary(self) -> str:
-        return (self.perform.__doc__ or "").strip().partition("\n")[0]
+        return self.about.partition("\n")[0]
 
     @property
     def description(self) -> str:
-        """What its docstring says further."""
-        return cleandoc((self.perform.__doc__ or "").strip().partition("\n")[2])
+        return self.about.partition("\n")[2].strip()
 
     @property
     def arguments(self) -> list[tuple[str, str]]:
         """The parts of its path that stand for something, such as ("int", "project")."""
         return re.findall(r"<(\w+):(\w+)>", self.path)
+
+    @property
+    def may_take_long(self) -> bool:
+        return self.long or (self.answer == "Job" and not self.is_list)
 
     @property
     def is_list(self) -> bool:
@@ -133,34 +144,54 @@ class ApiOperation:
 OPERATIONS: dict[str, ApiOperation] = {}
 
 
-def operation(
-    method: str,
-    path: str,
-    scope: Scope,
-    *,
-    section: str,
-    pages: str = "",
-    query: str = "",
-    name: str = "",
-    about: str = "",
-    **fields: Any,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function. One that is registered several times is given another ``name`` and what it is ``about`` each time."""
+class ApiSection:
+    """A part of the reference. Its decorators register functions: what they take and what they answer are names of schemas.
 
-    def register(perform: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(perform)
-        def own(*args: Any, **options: Any) -> Any:
-            return perform(*args, **options)
+    ``list`` is a GET that answers with `Rows`, ``file`` one of a file, and ``create`` a POST that answers with 201. A token needs
+    the scope that the section has for reading, or for changes, unless an operation names another one.
+    """
 
-        own.__name__, own.__doc__ = name or perform.__name__, about or perform.__doc__
-        made = ApiOperation(
-            method, path, scope, own, section, query=tuple(query.split()), pages=tuple(pages.split()), **fields
-        )
-        assert made.name not in OPERATIONS, made.name
-        OPERATIONS[made.name] = made
-        return perform
+    def __init__(self, name: str, *, reads: Scope = Scope.READ, changes: Scope = Scope.MANAGE) -> None:
+        self.name, self.reads, self.changes = name, reads, changes
 
-    return register
+    def _operation(
+        self,
+        method: str,
+        path: str,
+        body: str = "",
+        answer: str = "",
+        *,
+        scope: Scope | None = None,
+        query: str = "",
+        pages: str = "",
+        name: str = "",
+        about: str = "",
+        **fields: Any,
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """One that is registered several times is given another ``name`` and what it is ``about`` each time."""
+        needed = scope or (self.reads if method == "GET" else self.changes)
+        fields |= {"body": body, "answer": answer, "query": tuple(query.split()), "pages": tuple(pages.split())}
+
+        def register(perform: Callable[..., Any]) -> Callable[..., Any]:
+            own, told = name or perform.__name__, cleandoc(about or perform.__doc__ or "")
+            assert own not in OPERATIONS, own
+            OPERATIONS[own] = ApiOperation(own, told, method, path, needed, self.name, perform, **fields)
+            return perform
+
+        return register
+
+    def get(self, path: str, answer: str = "", **fields: Any) -> Any:
+        return self._operation("GET", path, answer=answer, **fields)
+
+    def list(self, path: str, answer: str, query: str = "", **fields: Any) -> Any:
+        return self.get(path, answer, query=f"{query} limit cursor", **fields)
+
+    file = partialmethod(get, sends_file=True)
+    post = partialmethod(_operation, "POST")
+    create = partialmethod(_operation, "POST", status=201)
+    put = partialmethod(_operation, "PUT")
+    patch = partialmethod(_operation, "PATCH")
+    delete = partialmethod(_operation, "DELETE")
 
 
 # --- What is checked ---------------------------------------------------------------------------------------------------
@@ -390,15 +421,7 @@ def _waited_for(job: Job, prefer: str) -> Job:
 def show_job(job: Job) -> dict[str, Any]:
     page = re.fullmatch(r"(?:/datasets)?/(\w+/\d+)/", job.result.get("url") or "")
     return {
-        "id": job.pk,
-        "kind": job.kind,
-        "title": job.title,
-        "state": job.state,
-        "phase": job.phase,
-        "done": job.done,
-        "total": job.total,
-        "created_at": time_of(job.created_at),
-        "finished_at": time_of(job.finished_at),
+        **attributes(job, "id kind title state phase done total created_at finished_at"),
         "text": job.result.get("text", ""),
         "resource": f"{PREFIX}{page[1]}" if page else None,
         "file": f"{PREFIX}jobs/{job.pk}/file" if job.state == JobState.DONE and "file" in job.result else None,
@@ -412,36 +435,36 @@ def time_of(moment: Any) -> str | None:
     return moment and moment.isoformat().replace("+00:00", "Z")
 
 
+def attributes(thing: Any, names: str) -> dict[str, Any]:
+    """Some of its attributes as JSON has them: times in UTC, people by their names."""
+    values = {name: getattr(thing, name) for name in names.split()}
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return time_of(value)
+    return value.username if isinstance(value, User) else value
+
+
 def _page(call: Call, rows: Rows) -> dict[str, Any]:
-    limit, cursor = call.asked.get("limit") or 100, call.asked.get("cursor")
-    found = _after(rows, cursor, limit + 1)
+    limit = call.asked.get("limit") or 100
+    found = rows.after(call.asked.get("cursor"), limit + 1)
     following = None
     if len(found) > limit:
         found = found[:limit]
         query = call.GET.copy()
-        query["cursor"] = str(_key(rows, found[-1]) if isinstance(rows.rows, QuerySet) else (cursor or 0) + limit)
+        query["cursor"] = str(found[-1][0])
         following = call.build_absolute_uri(f"{call.path}?{query.urlencode()}")
-    return {"results": list(rows.show(found)), "next": following}
-
-
-def _after(rows: Rows, last: int | None, count: int) -> list[Any]:
-    """So many rows after the one with a key; of a list, after so many."""
-    if not isinstance(rows.rows, QuerySet):
-        return list(rows.rows[last or 0 : (last or 0) + count])
-    found = rows.rows.order_by(rows.key)
-    return list((found if last is None else found.filter(**{f"{rows.key}__gt": last}))[:count])
-
-
-def _key(rows: Rows, row: Any) -> int:
-    return row[rows.key] if isinstance(row, dict) else getattr(row, rows.key)
+    return {"results": list(rows.show([row for _, row in found])), "next": following}
 
 
 def _stream(rows: Rows) -> Iterator[dict[str, Any]]:
     """All, read in portions: no transaction waits for a slow program."""
     last: int | None = None
-    while found := _after(rows, last, PORTION):
-        yield from rows.show(found)
-        last = _key(rows, found[-1]) if isinstance(rows.rows, QuerySet) else (last or 0) + len(found)
+    while found := rows.after(last, PORTION):
+        yield from rows.show([row for _, row in found])
+        last = found[-1][0]
 
 
 def check_match(call: Call, etag: str) -> None:

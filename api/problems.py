@@ -2,13 +2,13 @@
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from annotation_service.inputs import Refused
+from annotation_service.inputs import Problem, Refused
 from annotation_service.middleware import GetResponse, is_for_programs, middleware
 
 TYPE = "application/problem+json"
@@ -22,17 +22,20 @@ class HttpProblem(Exception):
         super().__init__(why)
 
 
+def show_problems(problems: Iterable[Problem]) -> list[dict[str, str]]:
+    return [{"place": each.place, "text": each.text} for each in problems]
+
+
 def problem(
     request: HttpRequest, status: int, why: str = "", refused: Refused | None = None, headers: Any = None
 ) -> HttpResponse:
-    told = [{"place": each.place, "text": each.text} for each in refused.problems] if refused else []
     title = HTTPStatus(status).phrase
     body = {
         "type": "about:blank",
         "title": title,
         "status": status,
         "detail": why or title,
-        "problems": told,
+        "problems": show_problems(refused.problems) if refused else [],
         "total": refused.total if refused else 0,
         "request_id": getattr(request, "request_id", ""),
     }

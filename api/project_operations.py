@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +11,6 @@ from django.http.response import HttpResponseBase
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
-from annotation_service.edits import fingerprint
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, User, fold, kept_file
 from annotation_service.paging import named
@@ -33,16 +31,16 @@ from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, Preannotatio
 from work.models.item_work import refresh
 from work.suggestions.decisions import figures_of
 
+from .blueprint_operations import seen_by
 from .forms import filled_in, problems_in, valid
-from .models import Scope
-from .operations import FILE, Call, Rows, operation, project_of, time_of
+from .item_operations import discarded_if_refused
+from .operations import FILE, ApiSection, Call, Rows, attributes, project_of
+from .problems import show_problems
 
 project_of["binned"] = project_of["project"]
-projects = partial(operation, section="Projects")
-reads, does = partial(projects, "GET", scope=Scope.READ), partial(projects, "POST", scope=Scope.MANAGE)
+projects = ApiSection("Projects")
 PROJECT = "projects/<int:project>"
 RESOURCES = ("dataset", *(f"{kind}_ontology" for kind in OntologyKind.values), *FORMATS)
-WORDS = ("name", "description", "guidelines", "task", "history", "counted")
 
 
 def show_projects(user: User, some: Iterable[Project]) -> list[dict[str, Any]]:
@@ -57,17 +55,13 @@ def show_projects(user: User, some: Iterable[Project]) -> list[dict[str, Any]]:
             parts[thing.project_id][name or thing.format] = thing.pk
     return [
         {
-            "id": project.pk,
-            **{name: getattr(project, name) for name in WORDS},
+            **attributes(project, "id name description guidelines task history counted"),
+            **attributes(project, "created_by created_at updated_at archived_at"),
             "role": project.role and project.role.label.lower(),
-            "created_by": project.created_by.username,
-            "created_at": time_of(project.created_at),
-            "updated_at": time_of(project.updated_at),
-            "archived_at": time_of(project.archived_at),
             "resources": parts[project.pk],
             "progress": {
                 "of": "own" if project.is_own else "all",
-                **{name: getattr(project.progress, name) for name in ("total", "untouched", "begun", "done")},
+                **attributes(project.progress, "total untouched begun done"),
             },
         }
         for project in found
@@ -78,7 +72,7 @@ def _show(call: Call, made: Project | Job) -> Any:
     return made if isinstance(made, Job) else show_projects(call.user, [made])[0]
 
 
-@reads("projects", answer="Project", query="q archived limit cursor")
+@projects.list("projects", "Project", query="q archived")
 def list_projects(call: Call) -> Rows:
     """The projects that the person is in; staff see all. Archived ones are listed for themselves."""
     found = access.projects(call.user).filter(archived_at__isnull=not call.asked["archived"])
@@ -86,21 +80,13 @@ def list_projects(call: Call) -> Rows:
     return Rows(found, lambda some: show_projects(call.user, some))
 
 
-@reads(PROJECT, answer="Project")
+@projects.get(PROJECT, "Project")
 def get_project(call: Call, project: int) -> Any:
     """Its words and settings, what it consists of, and how far it is."""
     return _show(call, access.project(call, project))
 
 
-@does(
-    "projects",
-    body="NewProject",
-    answer="ProjectMade",
-    status=201,
-    query="dry_run",
-    may_take_long=True,
-    pages="projects:create",
-)
+@projects.create("projects", "NewProject", "ProjectMade", query="dry_run", long=True, pages="projects:create")
 def create_project(call: Call) -> Any:
     """Make a project with copies of blueprints; a large one by a job. A dry run tells what it would be, and what does not fit."""
     blueprint_access.require_creator(call)
@@ -114,7 +100,7 @@ def create_project(call: Call) -> Any:
 def _review(form: creation.ProjectForm) -> dict[str, Any]:
     problems, pairs = problems_in(form), form.pairs()
     return {
-        "problems": [{"place": each.place, "text": each.text} for each in problems],
+        "problems": show_problems(problems),
         "summary": {step.step.name: step.lines() for step in creation.steps_of(form, checked=True)},
         **creation.totals(form),
         "given_marks": form.given_count,
@@ -128,17 +114,14 @@ def broken_rules_of(tally: Any) -> list[dict[str, Any]]:
     return tally.rows() if tally else []
 
 
-@projects(
-    "PATCH", PROJECT, Scope.MANAGE, body="ProjectChange", answer="Project", pages="projects:edit projects:settings"
-)
+@projects.patch(PROJECT, "ProjectChange", "Project", pages="projects:edit projects:settings")
 def change_project(call: Call, project: int) -> Any:
     """Change its words, or what annotators are shown of marks that are there. How it is reviewed has an address of its own."""
-    seen = {name: fingerprint(value) for name, value in call.sent.pop("was", {}).items()}
-    access.project(call, project, Right.MANAGE).edit(was=seen, **call.sent)
+    access.project(call, project, Right.MANAGE).edit(was=seen_by(call), **call.sent)
     return get_project(call, project)
 
 
-@does(f"{PROJECT}/archive", answer="Project", pages="projects:archive")
+@projects.post(f"{PROJECT}/archive", answer="Project", pages="projects:archive")
 def archive_project(call: Call, project: int) -> Any:
     """Let everybody read and nobody change it."""
     found = access.project(call, project, Right.MANAGE)
@@ -146,7 +129,7 @@ def archive_project(call: Call, project: int) -> Any:
     return _show(call, found)
 
 
-@does(f"{PROJECT}/restore", answer="Project", pages="projects:restore")
+@projects.post(f"{PROJECT}/restore", answer="Project", pages="projects:restore")
 def restore_project(call: Call, project: int) -> Any:
     """Let people work in an archived project again."""
     found = access.project(call, project, Right.KEEP)
@@ -154,14 +137,7 @@ def restore_project(call: Call, project: int) -> Any:
     return _show(call, found)
 
 
-@does(
-    f"{PROJECT}/copies",
-    body="ProjectCopy",
-    answer="Project",
-    status=201,
-    may_take_long=True,
-    pages="projects:duplicate",
-)
+@projects.create(f"{PROJECT}/copies", "ProjectCopy", "Project", long=True, pages="projects:duplicate")
 def copy_project(call: Call, project: int) -> Any:
     """Make a new project like this one; a large one by a job."""
     blueprint_access.require_creator(call)
@@ -173,7 +149,7 @@ def copy_project(call: Call, project: int) -> Any:
 # --- The bin -----------------------------------------------------------------------------------------------------------
 
 
-@projects("DELETE", PROJECT, Scope.MANAGE, query="name", pages="projects:delete")
+@projects.delete(PROJECT, query="name", pages="projects:delete")
 def delete_project(call: Call, project: int) -> None:
     """Put it into the bin, with everything that it has; its name confirms that it is the one that is meant."""
     found = access.project(call, project, Right.KEEP)
@@ -181,26 +157,20 @@ def delete_project(call: Call, project: int) -> None:
     found.put_into_bin()
 
 
-@reads("bin", answer="BinnedProject", query="limit cursor")
+@projects.list("bin", "BinnedProject")
 def list_bin(call: Call) -> Rows:
     """The deleted projects that the person may bring back."""
-
-    def show(some: Iterable[Project]) -> Iterable[dict[str, Any]]:
-        for each in some:
-            times = {"deleted_at": time_of(each.deleted_at), "gone_at": time_of(each.gone_at)}
-            yield {"id": each.pk, "name": each.name, **times}
-
-    return Rows(access.binned(call), show)
+    return Rows(access.binned(call), lambda some: (attributes(each, "id name deleted_at gone_at") for each in some))
 
 
-@does("bin/<int:binned>/restore", answer="Project", pages="projects:take_out_of_bin")
+@projects.post("bin/<int:binned>/restore", answer="Project", pages="projects:take_out_of_bin")
 def take_out_of_bin(call: Call, binned: int) -> Any:
     """Give it back to everybody, as it was."""
     access.in_bin(call, binned).take_out_of_bin()
     return get_project(call, binned)
 
 
-@projects("DELETE", "bin/<int:binned>", Scope.MANAGE, query="name", pages="projects:delete_for_good")
+@projects.delete("bin/<int:binned>", query="name", pages="projects:delete_for_good")
 def delete_for_good(call: Call, binned: int) -> None:
     """Delete a project that is in the bin without waiting until its time there is over; its name confirms it."""
     found = access.in_bin(call, binned)
@@ -211,20 +181,14 @@ def delete_for_good(call: Call, binned: int) -> None:
 # --- Bundles and exports -----------------------------------------------------------------------------------------------
 
 
-@does(f"{PROJECT}/bundle", answer="Job", status=202, may_take_long=True, pages="projects:download")
+@projects.post(f"{PROJECT}/bundle", answer="Job", status=202, pages="projects:download")
 def make_bundle(call: Call, project: int) -> Job:
     """Write everything of it into one zip file: always by a job, whose file it is."""
     return views.start_bundle(access.project(call, project, Right.KEEP), by=call.user)
 
 
-@does(
-    f"{PROJECT}/export",
-    body="WorkExport",
-    answer="Losses",
-    query="dry_run",
-    sends_file=True,
-    may_take_long=True,
-    pages="projects:export",
+@projects.post(
+    f"{PROJECT}/export", "WorkExport", "Losses", query="dry_run", sends_file=True, long=True, pages="projects:export"
 )
 def export_work(call: Call, project: int) -> HttpResponseBase | Job | dict[str, Any]:
     """The work in the format of another program: the file, or a job that writes it. A dry run tells what the format loses."""
@@ -237,13 +201,12 @@ def export_work(call: Call, project: int) -> HttpResponseBase | Job | dict[str, 
     return {"losses": work_export.losses_of(found, chosen)}
 
 
-@does(
+@projects.create(
     "bundles",
-    body=FILE,
-    answer="ProjectOfBundle",
-    status=201,
+    FILE,
+    "ProjectOfBundle",
     query="people dry_run",
-    may_take_long=True,
+    long=True,
     pages="projects:upload_bundle projects:import_bundle",
 )
 def import_bundle(call: Call) -> Any:
@@ -272,12 +235,8 @@ def _blueprint(call: Call, name: str, offered: QuerySet[Any]) -> Any:
     return valid(PutForm(filled_in(call.sent), name=name, offered=offered))[name]
 
 
-@does(
-    f"{PROJECT}/ontologies/<str:kind>",
-    body="LabelsPut",
-    answer="LabelsForeseen",
-    query="dry_run",
-    pages="projects:put_labels",
+@projects.post(
+    f"{PROJECT}/ontologies/<str:kind>", "LabelsPut", "LabelsForeseen", query="dry_run", pages="projects:put_labels"
 )
 def put_labels(call: Call, project: int, kind: str) -> Any:
     """Put the labels of a blueprint among the project’s own: those that it does not have. “count” agrees to so many new ones."""
@@ -302,13 +261,8 @@ def put_labels(call: Call, project: int, kind: str) -> Any:
     }
 
 
-@does(
-    f"{PROJECT}/copied-items",
-    body="ItemsPut",
-    answer="ItemsForeseen",
-    query="dry_run",
-    may_take_long=True,
-    pages="projects:copy_items",
+@projects.post(
+    f"{PROJECT}/copied-items", "ItemsPut", "ItemsForeseen", query="dry_run", long=True, pages="projects:copy_items"
 )
 def put_items(call: Call, project: int) -> Any:
     """Add the items of a blueprint to the project’s own; many by a job. Nothing comes if something is wrong with one of them,
@@ -320,26 +274,23 @@ def put_items(call: Call, project: int) -> Any:
         if name not in DECISIONS or value not in DECISIONS[name].values:
             raise Refused("There is no such decision.", place=f"$.decisions.{name}")
     upload = Upload.begin_copy(chosen, by=call.user, dataset=found.dataset)
-    try:
+    with discarded_if_refused(upload):
         upload.change({**upload.options, **decided})
         if upload.is_large:
             return upload.start_job("check_upload" if call.asked["dry_run"] else "store_upload", by=call.user)
         report = upload.examine()
         if not call.asked["dry_run"]:
             upload.store()
-    except Refused:
-        upload.discard()
-        raise
     if call.asked["dry_run"]:
         upload.discard()
-    problems = [{"place": each.place, "text": each.text} for each in report.problem_lines]
-    counts = {name: getattr(report, name) for name in ("items", "entities", "relations", "skipped", "items_refused")}
-    return {**counts, "problems": problems, "total": report.problems.total, "broken_rules": report.violations}
+    counts = attributes(report, "items entities relations skipped items_refused")
+    problems = {"problems": show_problems(report.problem_lines), "total": report.problems.total}
+    return {**counts, **problems, "broken_rules": report.violations}
 
 
 def _sets(model: type[ResourceSet], name: str, *, tells: str, takes: str) -> None:
     """The operations about constraints, or preannotations: a project has one set for each kind of labels."""
-    path, at = f"{PROJECT}/{name}/<str:kind>", partial(projects, may_take_long=True)
+    path = f"{PROJECT}/{name}/<str:kind>"
 
     def put(call: Call, project: int, kind: str) -> Any:
         model.feature.check()
@@ -358,26 +309,11 @@ def _sets(model: type[ResourceSet], name: str, *, tells: str, takes: str) -> Non
         return found.take_set_away(model, kind, by=call.user) or get_project(call, project)
 
     what = f"the project’s {name} about one kind of labels"
-    at(
-        "PUT",
-        path,
-        Scope.MANAGE,
-        name=f"put_{name}",
-        body=f"{name.capitalize()}Put",
-        answer="SetPut",
-        query="dry_run",
-        pages=f"projects:{name}",
-        about=f"Add a copy of a blueprint as {what}, in the place of those that it has. Marks stay. {tells}",
-    )(put)
-    at(
-        "DELETE",
-        path,
-        Scope.MANAGE,
-        name=f"take_{name}_away",
-        answer="Project",
-        pages=f"projects:remove_{name}",
-        about=f"Take away {what}. {takes}",
-    )(take_away)
+    add = f"Add a copy of a blueprint as {what}, in the place of those that it has. Marks stay. {tells}"
+    at = {"name": f"put_{name}", "query": "dry_run", "pages": f"projects:{name}", "about": add}
+    projects.put(path, f"{name.capitalize()}Put", "SetPut", long=True, **at)(put)
+    at = {"name": f"take_{name}_away", "pages": f"projects:remove_{name}", "about": f"Take away {what}. {takes}"}
+    projects.delete(path, answer="Project", long=True, **at)(take_away)
 
 
 _sets(
@@ -394,13 +330,13 @@ _sets(
 )
 
 
-@does(f"{PROJECT}/match", may_take_long=True, pages="projects:match_preannotations")
+@projects.post(f"{PROJECT}/match", long=True, pages="projects:match_preannotations")
 def match_preannotations(call: Call, project: int) -> Job | None:
     """Match the preannotations with the items again, because rows have changed since; many by a job."""
     return access.project(call, project, Right.MANAGE).match_preannotations(by=call.user)
 
 
-@reads(f"{PROJECT}/preannotations/<str:kind>/figures", answer="PreannotationFigures", query="limit cursor")
+@projects.list(f"{PROJECT}/preannotations/<str:kind>/figures", "PreannotationFigures")
 def list_preannotation_figures(call: Call, project: int, kind: str) -> Rows:
     """How often each row was suggested, and what people decided; rows that were never suggested are left out."""
     found = access.project(call, project, Right.READ)
@@ -412,7 +348,7 @@ def list_preannotation_figures(call: Call, project: int, kind: str) -> Rows:
 # --- Figures -----------------------------------------------------------------------------------------------------------
 
 
-@reads(f"{PROJECT}/figures", answer="ProjectFigures")
+@projects.get(f"{PROJECT}/figures", "ProjectFigures")
 def get_project_figures(call: Call, project: int) -> Any:
     """How many marks people made or accepted, and which labels they use."""
     told = progress.marks(access.project(call, project, Right.READ))
@@ -423,7 +359,7 @@ def get_project_figures(call: Call, project: int) -> Any:
     return {**{name: told[name] for name in names}, "labels": labels}
 
 
-@reads(f"{PROJECT}/violations/count", answer="ViolationCounts")
+@projects.get(f"{PROJECT}/violations/count", "ViolationCounts")
 def count_violations(call: Call, project: int) -> Any:
     """How often marks break the constraints, by rule and by person; none for those that came with the dataset."""
     found = access.project(call, project, Right.READ)
@@ -442,7 +378,7 @@ def count_violations(call: Call, project: int) -> Any:
     return {"total": report.total, "rules": rules, "people": people, "is_counted": is_counted}
 
 
-@reads(f"{PROJECT}/violations", answer="ProjectViolation", query="rule person limit cursor")
+@projects.list(f"{PROJECT}/violations", "ProjectViolation", query="rule person")
 def list_violations(call: Call, project: int) -> Rows:
     """The marks that break rules: what breaks one in somebody’s item, with the first places."""
     found = access.project(call, project, Right.READ)

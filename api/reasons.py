@@ -24,7 +24,6 @@ NO_OPERATION: dict[str, str] = {
     "datasets:preview": _FORM,
     # --- Projects
     "projects:check": _FORM,
-    # --- Memberships
     # --- Work
     "annotations:comfort": _LIKED,
     "annotations:shortcuts": _LIKED,

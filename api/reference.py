@@ -118,12 +118,10 @@ def _answers(operation: ApiOperation) -> dict[str, Any]:
             "content": {"application/json": {"schema": page}, NDJSON: {"schema": _named(operation.answer)}},
         }
     elif operation.answer:
-        content = {"application/json": {"schema": _named(operation.answer)}} | (
-            {"*/*": {}} if operation.sends_file else {}
-        )
-        answers[str(operation.status)] = {"description": "Done"} | (
-            {"content": content} if operation.status != 204 else {}
-        )
+        content: dict[str, Any] = {"application/json": {"schema": _named(operation.answer)}}
+        content |= {"*/*": {}} if operation.sends_file else {}
+        told = {} if operation.status == 204 else {"content": content}
+        answers[str(operation.status)] = {"description": "Done", **told}
         if "dry_run" in operation.query:
             answers["200"] = {"description": "Done, or what would be done", "content": content}
     elif operation.sends_file:
@@ -193,24 +191,18 @@ def openapi(request: HttpRequest) -> HttpResponse:
 @require_GET
 def reference(request: Request) -> HttpResponse:
     host = request.build_absolute_uri("/").rstrip("/")
-    shown = [
-        (
-            section,
-            [
-                {
-                    "operation": each,
-                    # Words and code in turns.
-                    "description": re.split("``(.+?)``", each.description.replace("\n", " ")),
-                    "parameters": [{"name": name, **parameters()[name]} for name in each.query],
-                    "fields": fields_of(each.body),
-                    "answers": fields_of(each.answer),
-                    "curl": curl(each, host),
-                }
-                for each in found
-            ],
-        )
-        for section, found in sections()
-    ]
-    return render(
-        request, "api/reference.html", {"section": "help", "sections": shown, "errors": ERRORS, "about": _ABOUT}
-    )
+    shown = [(section, [_shown(each, host) for each in found]) for section, found in sections()]
+    context = {"section": "help", "sections": shown, "errors": ERRORS, "about": _ABOUT}
+    return render(request, "api/reference.html", context)
+
+
+def _shown(operation: ApiOperation, host: str) -> dict[str, Any]:
+    return {
+        "operation": operation,
+        # Words and code in turns.
+        "description": re.split("``(.+?)``", operation.description.replace("\n", " ")),
+        "parameters": [{"name": name, **parameters()[name]} for name in operation.query],
+        "fields": fields_of(operation.body),
+        "answers": fields_of(operation.answer),
+        "curl": curl(operation, host),
+    }

@@ -1,8 +1,6 @@
 """Reviews, the gold that comes of them, and how far people agree."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from django.http import Http404, QueryDict
@@ -23,21 +21,20 @@ from quality.models import GoldDecision
 from quality.review import Review, refresh_disputes
 from quality.review_list import ReviewItems, progress_of, reviewers, share_out, shares
 from quality.review_page import ReviewPage, ShownGroup
-from quality.views import COUNT_SECONDS, RuleForm, start_take_over
+from quality.views import COUNT_SECONDS, RuleForm, review_of, reviewing, start_take_over
 from quality.voices import Said
-from work.models.item_work import refresh_item
 
 from .blueprint_operations import show_blueprint
 from .models import Scope
-from .operations import Call, Rows, operation, time_of
+from .operations import ApiSection, Call, Rows, attributes, time_of
 from .work_operations import OF_ITEM, OF_PROJECT, mark_operations, put_annotation, show_one
 
-at = partial(operation, section="Reviews")
+reviews = ApiSection("Reviews", changes=Scope.ANNOTATE)
 
 # --- The list ----------------------------------------------------------------------------------------------------------
 
 
-@at("GET", f"{OF_PROJECT}/reviews", Scope.READ, answer="ReviewItem", query="state kind label mine q limit cursor")
+@reviews.list(f"{OF_PROJECT}/reviews", "ReviewItem", query="state kind label mine q")
 def list_reviews(call: Call, project: int) -> Rows:
     """The items that several people are done with, or about which something is decided, in their order."""
     found, asked = access.reviewed(call, project), QueryDict(mutable=True)
@@ -54,8 +51,7 @@ def list_reviews(call: Call, project: int) -> Rows:
         decided = {gold.item_id: gold.done_at for gold in golds}
         for item in some:
             yield {
-                "id": item.pk,
-                "number": item.number,
+                **attributes(item, "id number"),
                 "external_id": item.external_id or None,
                 "done_by": item.work.done if hasattr(item, "work") else 0,
                 "is_disputed": hasattr(item, "work") and item.work.is_disputed,
@@ -66,7 +62,7 @@ def list_reviews(call: Call, project: int) -> Rows:
     return Rows(items, show, "position")
 
 
-@at("GET", f"{OF_PROJECT}/review-progress", Scope.READ, answer="ReviewProgress")
+@reviews.get(f"{OF_PROJECT}/review-progress", "ReviewProgress")
 def get_review_progress(call: Call, project: int) -> Any:
     """How many items can be reviewed, are disputed and decided, and how they are shared out."""
     found = access.reviewed(call, project)
@@ -114,33 +110,17 @@ def _shown_group(group: ShownGroup) -> dict[str, Any]:
 
 
 def _shown_decision(project: Project, decision: GoldDecision) -> dict[str, Any]:
-    return {
-        "id": decision.pk,
-        "kind": decision.kind,
-        "by": None if project.is_blind else decision.by.username,
-        "at": time_of(decision.at),
-        "reason": decision.reason,
-        "undone_at": time_of(decision.undone_at),
-    }
+    by = None if project.is_blind else decision.by.username
+    return {**attributes(decision, "id kind at reason undone_at"), "by": by}
 
 
-@contextmanager
-def reviewing(call: Call, project: int, item: int) -> Iterator[Review]:
-    with access.reviewing(call, project, item) as (of, found):
-        [review] = Review.of(of, [found])
-        yield review
-
-
-@at("GET", OF_REVIEW, Scope.READ, answer="Review")
+@reviews.get(OF_REVIEW, "Review")
 def get_review(call: Call, project: int, item: int) -> Any:
     """What people say about an item, what is disputed of it, and what was decided."""
-    of, found = access.item_in_review(call, project, item)
-    refresh_item(found)
-    [review] = Review.of(of, [found])
-    return show_review(call, review)
+    return show_review(call, review_of(call, project, item))
 
 
-@at("POST", f"{OF_REVIEW}/decisions", Scope.ANNOTATE, body="NewDecision", answer="Review", pages="quality:decide")
+@reviews.post(f"{OF_REVIEW}/decisions", "NewDecision", "Review", pages="quality:decide")
 def decide(call: Call, project: int, item: int) -> Any:
     """Take one, all or none of the options of a group, known by its sign."""
     with reviewing(call, project, item) as review:
@@ -148,7 +128,7 @@ def decide(call: Call, project: int, item: int) -> Any:
         return show_review(call, review)
 
 
-@at("POST", f"{OF_REVIEW}/undo", Scope.ANNOTATE, body="SeenDecision", answer="Review", pages="quality:undo")
+@reviews.post(f"{OF_REVIEW}/undo", "SeenDecision", "Review", pages="quality:undo")
 def undo_decision(call: Call, project: int, item: int) -> Any:
     """Take back one’s own newest decision: with “seen”, if it is that one."""
     with reviewing(call, project, item) as review:
@@ -156,7 +136,7 @@ def undo_decision(call: Call, project: int, item: int) -> Any:
         return show_review(call, review)
 
 
-@at("POST", f"{OF_REVIEW}/redo", Scope.ANNOTATE, body="SeenDecision", answer="Review", pages="quality:redo")
+@reviews.post(f"{OF_REVIEW}/redo", "SeenDecision", "Review", pages="quality:redo")
 def redo_decision(call: Call, project: int, item: int) -> Any:
     """Bring back what one has taken back last."""
     with reviewing(call, project, item) as review:
@@ -164,7 +144,7 @@ def redo_decision(call: Call, project: int, item: int) -> Any:
         return show_review(call, review)
 
 
-@at("POST", f"{OF_REVIEW}/finish", Scope.ANNOTATE, body="SeenReview", answer="Review", pages="quality:finish")
+@reviews.post(f"{OF_REVIEW}/finish", "SeenReview", "Review", pages="quality:finish")
 def finish_review(call: Call, project: int, item: int) -> Any:
     """The item is decided: with “sign”, if it is as it was then."""
     with reviewing(call, project, item) as review:
@@ -172,7 +152,7 @@ def finish_review(call: Call, project: int, item: int) -> Any:
         return show_review(call, review)
 
 
-@at("POST", f"{OF_REVIEW}/reopen", Scope.ANNOTATE, answer="Review", pages="quality:reopen")
+@reviews.post(f"{OF_REVIEW}/reopen", answer="Review", pages="quality:reopen")
 def reopen_review(call: Call, project: int, item: int) -> Any:
     """The item is not decided any more."""
     with reviewing(call, project, item) as review:
@@ -183,7 +163,7 @@ def reopen_review(call: Call, project: int, item: int) -> Any:
 # --- Gold marks --------------------------------------------------------------------------------------------------------
 
 
-@at("GET", OF_GOLD, Scope.READ, answer="Annotation")
+@reviews.get(OF_GOLD, "Annotation")
 def get_gold(call: Call, project: int, item: int) -> Any:
     """The gold of an item, as far as it is decided."""
     of, found = access.item_in_review(call, project, item)
@@ -192,7 +172,7 @@ def get_gold(call: Call, project: int, item: int) -> Any:
     raise Http404("Nothing is decided about this item yet.")
 
 
-@at("POST", OF_GOLD, Scope.ANNOTATE, answer="Annotation", status=201, pages="quality:begin_edit")
+@reviews.create(OF_GOLD, answer="Annotation", pages="quality:begin_edit")
 def begin_gold(call: Call, project: int, item: int) -> Any:
     """Take over what the rule says, to change it by hand."""
     with reviewing(call, project, item) as review:
@@ -201,13 +181,13 @@ def begin_gold(call: Call, project: int, item: int) -> Any:
         return show_one(call, review.project, review.item, Annotation.gold(review.item))
 
 
-@at("PUT", OF_GOLD, Scope.ANNOTATE, body="MarkSet", answer="Annotation")
+@reviews.put(OF_GOLD, "MarkSet", "Annotation")
 def put_gold(call: Call, project: int, item: int) -> Any:
     """Let these be the gold marks of an item, by the fewest changes, as with one’s own."""
     return put_annotation(call, project, item, Layer.GOLD)
 
 
-mark_operations(Layer.GOLD, OF_GOLD, "Reviews", "quality", "gold_")
+mark_operations(reviews, Layer.GOLD, OF_GOLD, "quality", "gold_")
 
 
 # --- A project ---------------------------------------------------------------------------------------------------------
@@ -215,28 +195,21 @@ mark_operations(Layer.GOLD, OF_GOLD, "Reviews", "quality", "gold_")
 RULE = tuple(RuleForm.Meta.fields)
 
 
-@at("GET", f"{OF_PROJECT}/review-rule", Scope.READ, answer="ReviewRule")
+@reviews.get(f"{OF_PROJECT}/review-rule", "ReviewRule")
 def get_review_rule(call: Call, project: int) -> Any:
     """How a project is reviewed."""
     found = access.project(call, project, Right.MANAGE)
     return {name: getattr(found, name) for name in RULE}
 
 
-@at(
-    "PATCH",
-    f"{OF_PROJECT}/review-rule",
-    Scope.MANAGE,
-    body="ReviewRuleChange",
-    answer="ReviewRule",
-    pages="quality:rule",
-)
+@reviews.patch(f"{OF_PROJECT}/review-rule", "ReviewRuleChange", "ReviewRule", scope=Scope.MANAGE, pages="quality:rule")
 def change_review_rule(call: Call, project: int) -> Any:
     """Let a project be reviewed in another way. What is left out stays."""
     access.project(call, project, Right.MANAGE).set_review(**call.sent)
     return get_review_rule(call, project)
 
 
-@at("POST", f"{OF_PROJECT}/review-shares", Scope.MANAGE, body="Reviewers", answer="SharedOut", pages="quality:share")
+@reviews.post(f"{OF_PROJECT}/review-shares", "Reviewers", "SharedOut", scope=Scope.MANAGE, pages="quality:share")
 def share_out_reviews(call: Call, project: int) -> Any:
     """Let items that are not decided be for these people, evenly."""
     found = access.project(call, project, Right.MANAGE)
@@ -247,19 +220,19 @@ def share_out_reviews(call: Call, project: int) -> Any:
     return {"count": count}
 
 
-@at("POST", f"{OF_PROJECT}/gold/agreed", Scope.ANNOTATE, answer="Job", may_take_long=True, pages="quality:take_agreed")
+@reviews.post(f"{OF_PROJECT}/gold/agreed", answer="Job", pages="quality:take_agreed")
 def take_over_agreed(call: Call, project: int) -> Job:
     """Take over what people agree about, in all items that one reviews."""
     return start_take_over(access.project(call, project, Right.REVIEW), "agreed", by=call.user)
 
 
-@at("POST", f"{OF_PROJECT}/gold/given", Scope.MANAGE, answer="Job", may_take_long=True, pages="quality:take_given")
+@reviews.post(f"{OF_PROJECT}/gold/given", answer="Job", scope=Scope.MANAGE, pages="quality:take_given")
 def take_over_given(call: Call, project: int) -> Job:
     """Make the marks gold that came with the dataset."""
     return start_take_over(access.project(call, project, Right.MANAGE), "given", by=call.user)
 
 
-@at("GET", f"{OF_PROJECT}/gold/files/<str:format>", Scope.READ, sends_file=True)
+@reviews.file(f"{OF_PROJECT}/gold/files/<str:format>")
 def download_gold(call: Call, project: int, format: str) -> HttpResponseBase:
     """The decided items with their gold, as a file in a download format, such as “json”."""
     access.project(call, project)
@@ -269,15 +242,8 @@ def download_gold(call: Call, project: int, format: str) -> HttpResponseBase:
     return gold_views.download(call, project, found)
 
 
-@at(
-    "POST",
-    f"{OF_PROJECT}/gold/datasets",
-    Scope.MANAGE,
-    body="NewName",
-    answer="Blueprint",
-    status=201,
-    may_take_long=True,
-    pages="quality:gold_dataset",
+@reviews.create(
+    f"{OF_PROJECT}/gold/datasets", "NewName", "Blueprint", scope=Scope.MANAGE, long=True, pages="quality:gold_dataset"
 )
 def create_gold_dataset(call: Call, project: int) -> Any:
     """Make a dataset of one’s own of the gold; a large one by a job."""
@@ -287,27 +253,25 @@ def create_gold_dataset(call: Call, project: int) -> Any:
     return made if isinstance(made, Job) else show_blueprint(made)
 
 
-@at("GET", f"{OF_PROJECT}/agreement", Scope.READ, sends_file=True)
+@reviews.file(f"{OF_PROJECT}/agreement")
 def get_agreement(call: Call, project: int) -> HttpResponseBase:
     """How far people agree, as it was counted last, as JSON."""
     return agreement_pages.as_json(call, project)
 
 
-@at("GET", f"{OF_PROJECT}/agreement/<str:table>", Scope.READ, sends_file=True, query="measure with")
+@reviews.file(f"{OF_PROJECT}/agreement/<str:table>", query="measure with")
 def get_agreement_table(call: Call, project: int, table: str) -> HttpResponseBase:
     """The same as CSV: “pairs”, “labels”, “confusion” or “weeks”."""
     return agreement_pages.as_csv(call, project, table)
 
 
-@at(
-    "POST", f"{OF_PROJECT}/agreement", Scope.ANNOTATE, answer="Job", may_take_long=True, pages="quality:count_agreement"
-)
+@reviews.post(f"{OF_PROJECT}/agreement", answer="Job", pages="quality:count_agreement")
 def count_agreement(call: Call, project: int) -> Job:
     """Compare everybody’s marks anew."""
     return agreement_pages.start_counting(access.project(call, project, Right.READ), by=call.user)
 
 
-@at("GET", f"{OF_PROJECT}/my-lessons", Scope.READ, answer="ReviewLesson", query="limit cursor")
+@reviews.list(f"{OF_PROJECT}/my-lessons", "ReviewLesson")
 def list_lessons(call: Call, project: int) -> Rows:
     """What was decided differently from one’s own marks."""
     found = access.project(call, project, Right.LOOK)

@@ -1,7 +1,6 @@
 """What sets of constraints and preannotations hold: their rules and rows, which are read, changed, checked and learned."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from django.http import Http404
@@ -23,16 +22,15 @@ from resources.views import download_csv, download_json
 from work.evidence import LearnedFrom
 from work.views import Lesson, ProposedRule
 
-from .blueprint_operations import show_blueprint
+from .blueprint_operations import as_read, changed, show_blueprint
 from .forms import refusal_of
-from .history_operations import changed
-from .label_operations import sent_with, show_problems
+from .label_operations import sent_with
 from .models import Scope
-from .operations import FILE, Call, Rows, check_match, operation
+from .operations import FILE, ApiSection, Call, Rows
+from .problems import show_problems
 
 CONSTRAINTS, PREANNOTATIONS = "constraints/<int:constraints>", "preannotations/<int:preannotations>"
-on_constraints = partial(operation, section="Constraints")
-on_preannotations = partial(operation, section="Preannotations")
+constraints, preannotations = ApiSection("Constraints"), ApiSection("Preannotations")
 
 
 def show_ref(label: Label) -> dict[str, str]:
@@ -63,36 +61,27 @@ def _create(call: Call, form_class: type[ResourceSetForm]) -> Any:
     return show_blueprint(new)
 
 
-@on_constraints(
-    "POST", "constraints", Scope.MANAGE, body=FILE, answer="NewSet", status=201, query=_OF_NEW, pages="resources:create"
-)
+@constraints.create("constraints", FILE, "NewSet", query=_OF_NEW, pages="resources:create")
 def create_constraints(call: Call) -> Any:
     """Make a set of constraints of a JSON document, or an empty one. A dry run tells what looks like a mistake in it."""
     return _create(call, ResourceSetForm)
 
 
-@on_preannotations(
-    "POST",
-    "preannotations",
-    Scope.MANAGE,
-    body=FILE,
-    answer="NewSet",
-    status=201,
-    query=f"{_OF_NEW} ignore_case add_labels",
-    pages="preannotations:create",
+@preannotations.create(
+    "preannotations", FILE, "NewSet", query=f"{_OF_NEW} ignore_case add_labels", pages="preannotations:create"
 )
 def create_preannotations(call: Call) -> Any:
     """Make a set of preannotations of a JSON document or a table, or an empty one."""
     return _create(call, PreannotationSetForm)
 
 
-@on_constraints("GET", f"{CONSTRAINTS}/download", Scope.READ, sends_file=True)
+@constraints.file(f"{CONSTRAINTS}/download")
 def download_constraints(call: Call, constraints: int) -> HttpResponseBase:
     """The set as a JSON document, which can be uploaded again."""
     return download_json(call, constraints, ConstraintSet)
 
 
-@on_preannotations("GET", f"{PREANNOTATIONS}/download", Scope.READ, sends_file=True, query="format")
+@preannotations.file(f"{PREANNOTATIONS}/download", query="format")
 def download_preannotations(call: Call, preannotations: int) -> HttpResponseBase:
     """The set as a JSON document or, with the format csv, as a table."""
     wanted = call.asked["format"] or "json"
@@ -132,22 +121,20 @@ def _lists(thing: ConstraintSet, sent: Mapping[str, Any]) -> Lists:
     return dict(sent)
 
 
-@on_constraints("GET", f"{CONSTRAINTS}/rules", Scope.READ, answer="Rule", query="limit cursor")
+@constraints.list(f"{CONSTRAINTS}/rules", "Rule")
 def list_rules(call: Call, constraints: int) -> Rows:
     """All rules in their order."""
     thing = access.readable(call, ConstraintSet, constraints)
     return Rows(thing.rules_with_keys(), lambda rows: show_rules(thing, rows), "position")
 
 
-@on_constraints("GET", f"{CONSTRAINTS}/rules/<str:rule>", Scope.READ, answer="Rule")
+@constraints.get(f"{CONSTRAINTS}/rules/<str:rule>", "Rule")
 def get_rule(call: Call, constraints: int, rule: str) -> Any:
     """A rule, by its key."""
     return show_rule(call, access.readable(call, ConstraintSet, constraints), rule)
 
 
-@on_constraints(
-    "POST", f"{CONSTRAINTS}/rules", Scope.MANAGE, body="NewRule", answer="Rule", status=201, pages="resources:add_rule"
-)
+@constraints.create(f"{CONSTRAINTS}/rules", "NewRule", "Rule", pages="resources:add_rule")
 def create_rule(call: Call, constraints: int) -> Any:
     """Add a rule for a label, of relations for a relation and the label that it leads from."""
     thing, sent = access.editable(call, ConstraintSet, constraints), call.sent
@@ -157,21 +144,16 @@ def create_rule(call: Call, constraints: int) -> Any:
         return show_rule(call, thing, key)
 
 
-@on_constraints(
-    "PATCH", f"{CONSTRAINTS}/rules/<str:rule>", Scope.MANAGE, body="RuleChange", answer="Rule", pages="resources:pick"
-)
+@constraints.patch(f"{CONSTRAINTS}/rules/<str:rule>", "RuleChange", "Rule", pages="resources:pick")
 def change_rule(call: Call, constraints: int, rule: str) -> Any:
     """Give a rule other lists. With If-Match only if it is still as it was read."""
-    thing = access.editable(call, ConstraintSet, constraints)
-    with write():
-        locked = thing.locked_to_change()
-        check_match(call, show_rule(call, locked, rule)["etag"])
+    with as_read(call, ConstraintSet, constraints, show_rule, rule) as locked:
         lists: Any = _lists(locked, call.sent)
         locked.change_rule(rule, by=call.user, **lists)
         return show_rule(call, locked, rule)
 
 
-@on_constraints("PUT", f"{CONSTRAINTS}/rules/<str:rule>/<str:list>/<str:label>", Scope.MANAGE, answer="Rule")
+@constraints.put(f"{CONSTRAINTS}/rules/<str:rule>/<str:list>/<str:label>", answer="Rule")
 def add_to_rule(call: Call, constraints: int, rule: str, list: str, label: str) -> Any:
     """Put a label into a list of a rule, whatever else has happened to the list."""
     thing = access.editable(call, ConstraintSet, constraints)
@@ -181,7 +163,7 @@ def add_to_rule(call: Call, constraints: int, rule: str, list: str, label: str) 
         return show_rule(call, thing, rule)
 
 
-@on_constraints("DELETE", f"{CONSTRAINTS}/rules/<str:rule>/<str:list>/<str:label>", Scope.MANAGE, answer="Rule")
+@constraints.delete(f"{CONSTRAINTS}/rules/<str:rule>/<str:list>/<str:label>", answer="Rule")
 def take_from_rule(call: Call, constraints: int, rule: str, list: str, label: str) -> Any:
     """Take a label out of a list of a rule, whatever else has happened to the list."""
     thing = access.editable(call, ConstraintSet, constraints)
@@ -191,23 +173,16 @@ def take_from_rule(call: Call, constraints: int, rule: str, list: str, label: st
         return show_rule(call, thing, rule)
 
 
-@on_constraints(
-    "DELETE", f"{CONSTRAINTS}/rules/<str:rule>", Scope.MANAGE, answer="Changed", pages="resources:remove_rule"
-)
+@constraints.delete(f"{CONSTRAINTS}/rules/<str:rule>", answer="Changed", pages="resources:remove_rule")
 def delete_rule(call: Call, constraints: int, rule: str) -> Any:
     """Remove a rule. With If-Match only if it is still as it was read."""
-    thing = access.editable(call, ConstraintSet, constraints)
-    with write():
-        locked = thing.locked_to_change()
-        check_match(call, show_rule(call, locked, rule)["etag"])
+    with as_read(call, ConstraintSet, constraints, show_rule, rule) as locked:
         call.etag = ""
         locked.remove_rule(rule, by=call.user)
     return changed(locked)
 
 
-@on_constraints(
-    "POST", f"{CONSTRAINTS}/pairs", Scope.MANAGE, body="RulePair", answer="Changed", pages="resources:set_cell"
-)
+@constraints.post(f"{CONSTRAINTS}/pairs", "RulePair", "Changed", pages="resources:set_cell")
 def set_rule_pair(call: Call, constraints: int) -> Any:
     """Say of two labels what the table of the rules says in a cell. A rule comes with its first label and goes with its last."""
     thing, sent = access.editable(call, ConstraintSet, constraints), call.sent
@@ -217,7 +192,7 @@ def set_rule_pair(call: Call, constraints: int) -> Any:
     return changed(thing)
 
 
-@on_constraints("GET", f"{CONSTRAINTS}/checks", Scope.READ, answer="RuleCheck", query="limit cursor")
+@constraints.list(f"{CONSTRAINTS}/checks", "RuleCheck")
 def list_rule_checks(call: Call, constraints: int) -> Rows:
     """What looks like a mistake in the rules, for people to judge."""
     thing = access.readable(call, ConstraintSet, constraints)
@@ -263,7 +238,7 @@ def _show_proposed(each: ProposedRule) -> dict[str, Any]:
     }
 
 
-@on_constraints("GET", f"{CONSTRAINTS}/proposals", Scope.MANAGE, answer="Proposals", query="dataset marks levels")
+@constraints.get(f"{CONSTRAINTS}/proposals", "Proposals", scope=Scope.MANAGE, query="dataset marks levels")
 def get_rule_proposals(call: Call, constraints: int) -> Any:
     """Rules that the marks of a dataset speak for, with how often each label was met."""
     if call.asked["dataset"] is None:
@@ -273,14 +248,8 @@ def get_rule_proposals(call: Call, constraints: int) -> Any:
     return {"total": lesson.total, "rules": shown, "why_nothing": "" if shown else lesson.why_nothing}
 
 
-@on_constraints(
-    "POST",
-    f"{CONSTRAINTS}/proposals",
-    Scope.MANAGE,
-    body="ChosenProposals",
-    answer="Learned",
-    query="dry_run",
-    pages="work:learn work:check_lesson",
+@constraints.post(
+    f"{CONSTRAINTS}/proposals", "ChosenProposals", "Learned", query="dry_run", pages="work:learn work:check_lesson"
 )
 def learn_rules(call: Call, constraints: int) -> Any:
     """Add proposed rules in one step: those named, with these labels, or else those that are proposed as chosen.
@@ -325,27 +294,21 @@ def _values(thing: PreannotationSet, sent: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(value) for name, value in sent.items()}
 
 
-@on_preannotations("GET", f"{PREANNOTATIONS}/rows", Scope.READ, answer="PreannotationRow", query="limit cursor")
+@preannotations.list(f"{PREANNOTATIONS}/rows", "PreannotationRow")
 def list_preannotation_rows(call: Call, preannotations: int) -> Rows:
     """All rows in their order."""
     thing = access.readable(call, PreannotationSet, preannotations)
     return Rows(thing.rows(), lambda rows: show_rows(thing, [row.pk for row in rows]), "position")
 
 
-@on_preannotations("GET", f"{PREANNOTATIONS}/rows/<int:row>", Scope.READ, answer="PreannotationRow")
+@preannotations.get(f"{PREANNOTATIONS}/rows/<int:row>", "PreannotationRow")
 def get_preannotation_row(call: Call, preannotations: int, row: int) -> Any:
     """A row, by its id."""
     return show_row(call, access.readable(call, PreannotationSet, preannotations), row)
 
 
-@on_preannotations(
-    "POST",
-    f"{PREANNOTATIONS}/rows",
-    Scope.MANAGE,
-    body="NewPreannotationRow",
-    answer="PreannotationRow",
-    status=201,
-    pages="preannotations:add_row",
+@preannotations.create(
+    f"{PREANNOTATIONS}/rows", "NewPreannotationRow", "PreannotationRow", pages="preannotations:add_row"
 )
 def create_preannotation_row(call: Call, preannotations: int) -> Any:
     """Add a row, last."""
@@ -355,32 +318,17 @@ def create_preannotation_row(call: Call, preannotations: int) -> Any:
     return show_row(call, thing, int(next(iter(thing.written.items))))
 
 
-@on_preannotations(
-    "PATCH",
-    f"{PREANNOTATIONS}/rows/<int:row>",
-    Scope.MANAGE,
-    body="PreannotationRowChange",
-    answer="PreannotationRow",
-    pages="preannotations:cell",
+@preannotations.patch(
+    f"{PREANNOTATIONS}/rows/<int:row>", "PreannotationRowChange", "PreannotationRow", pages="preannotations:cell"
 )
 def change_preannotation_row(call: Call, preannotations: int, row: int) -> Any:
     """Give a row other values. With If-Match only if it is still as it was read."""
-    thing = access.editable(call, PreannotationSet, preannotations)
-    with write():
-        locked = thing.locked_to_change()
-        check_match(call, show_row(call, locked, row)["etag"])
+    with as_read(call, PreannotationSet, preannotations, show_row, row) as locked:
         locked.change_row(row, _values(locked, call.sent), by=call.user)
         return show_row(call, locked, row)
 
 
-@on_preannotations(
-    "POST",
-    f"{PREANNOTATIONS}/rows/remove",
-    Scope.MANAGE,
-    body="SomeRows",
-    answer="Changed",
-    pages="preannotations:remove_rows",
-)
+@preannotations.post(f"{PREANNOTATIONS}/rows/remove", "SomeRows", "Changed", pages="preannotations:remove_rows")
 def remove_preannotation_rows(call: Call, preannotations: int) -> Any:
     """Remove rows in one step: those of them that are still there."""
     thing = access.editable(call, PreannotationSet, preannotations)

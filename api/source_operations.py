@@ -1,7 +1,6 @@
 """Where suggestions come from: programs that bring theirs, what became of it, and switching a source off."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.files import File
@@ -12,71 +11,54 @@ from annotation_service.inputs import blocks, lines_of
 from annotation_service.models import Job
 from projects import access
 from projects.models import Project
+from projects.source_pages import labelled_figures
 from work.models import Source
 
-from .models import Scope
-from .operations import FILE, Call, Rows, operation, time_of
+from .operations import FILE, ApiSection, Call, Rows, attributes
 
 SOURCES = "projects/<int:project>/sources"
 SOURCE = f"{SOURCES}/<str:source>"
 MAX_LINE = 5_000_000  # characters
-at = partial(operation, section="Sources of suggestions")
+sources = ApiSection("Sources of suggestions")
 
 
 def _source(found: Project, name: str) -> Source:
     return get_object_or_404(Source, dataset=found.dataset, name=name)
 
 
-def show_sources(sources: Sequence[Source]) -> Iterator[dict[str, Any]]:
-    for source in sources:
-        yield {
-            "name": source.name,
-            "kind": source.kind,
-            "version": source.version,
-            "is_on": source.is_on,
-            "created_at": time_of(source.created_at),
-            "updated_at": time_of(source.updated_at),
-        }
+def show_source(source: Source) -> dict[str, Any]:
+    return attributes(source, "name kind version is_on created_at updated_at")
 
 
-@at("GET", SOURCES, Scope.READ, answer="Source", query="limit cursor")
+@sources.list(SOURCES, "Source")
 def list_sources(call: Call, project: int) -> Rows:
     """List what suggests marks in a project: the history, preannotations, and programs."""
     found = access.project(call, project, Right.READ)
-    return Rows(Source.objects.filter(dataset=found.dataset), show_sources)
+    return Rows(Source.objects.filter(dataset=found.dataset), lambda some: map(show_source, some))
 
 
-@at("GET", SOURCE, Scope.READ, answer="SourceFigures")
+@sources.get(SOURCE, "SourceFigures")
 def get_source(call: Call, project: int, source: str) -> Any:
     """Read what became of the suggestions of a source, label by label."""
     found = access.project(call, project, Right.READ)
     own = _source(found, source)
-    names = {label.pk: label for tree in found.ontology_set.all() for label in tree.labels()}
     labels = [
-        {"label": names[label].fullname, "uid": names[label].uid, **figures._asdict()}
-        for label, figures in own.figures().items()
+        {"label": label.fullname, "uid": label.uid, **figures._asdict()}
+        for label, figures in labelled_figures(found, own)
     ]
-    return {**next(show_sources([own])), "labels": sorted(labels, key=lambda each: str(each["label"]))}
+    return {**show_source(own), "labels": sorted(labels, key=lambda each: str(each["label"]))}
 
 
-@at(
-    "PATCH",
-    SOURCE,
-    Scope.MANAGE,
-    body="SourceChange",
-    answer="Source",
-    may_take_long=True,
-    pages="projects:switch_source",
-)
+@sources.patch(SOURCE, "SourceChange", "Source", long=True, pages="projects:switch_source")
 def change_source(call: Call, project: int, source: str) -> Any:
     """Switch a source off, with which all go that it has suggested and nobody has decided about; or on."""
     own = _source(access.project(call, project, Right.MANAGE), source)
     job: Job | None = own.switch(call.sent["is_on"], by=call.user)
     own.refresh_from_db()
-    return job or next(show_sources([own]))
+    return job or show_source(own)
 
 
-@at("PUT", f"{SOURCE}/suggestions", Scope.MANAGE, body=FILE, answer="Suggested", query="model_version finish")
+@sources.put(f"{SOURCE}/suggestions", FILE, "Suggested", query="model_version finish")
 def put_suggestions(call: Call, project: int, source: str) -> Any:
     """Suggest marks, some items at a time, a line of JSON for each.
 
@@ -90,12 +72,8 @@ def put_suggestions(call: Call, project: int, source: str) -> Any:
     own = Source.of(found.dataset, source)
     outcome = own.suggest(_lines(call.sent), version=call.asked["model_version"] or "", by=call.user)
     left = own.finish(by=call.user) if call.asked["finish"] else 0
-    return {
-        "made": outcome.made,
-        "unchanged": outcome.unchanged,
-        "withdrawn": outcome.withdrawn + left,
-        "refused": [each._asdict() for each in sorted(outcome.refused)],
-    }
+    refused = [each._asdict() for each in sorted(outcome.refused)]
+    return {**attributes(outcome, "made unchanged"), "withdrawn": outcome.withdrawn + left, "refused": refused}
 
 
 def _lines(file: File) -> Iterable[str]:

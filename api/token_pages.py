@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation_service.blueprint_views import NameField
 from annotation_service.http import Request
-from annotation_service.inputs import Refused
 from projects import access
+from projects.forms import refusals_in
 
 from .models import Scope, Token
 
@@ -50,12 +50,10 @@ def tokens(request: Request) -> HttpResponse:
     """One's tokens. A new one is shown this once."""
     form, made, secret = TokenForm(request), None, ""
     if form.is_valid():
-        try:
+        with refusals_in(form):
             made, secret = Token.make(request.user, **form.values())
             request.method = "GET"
             form = TokenForm(request)
-        except Refused as error:
-            form.add_error(None, error)
     own = Token.objects.filter(user=request.user).select_related("project")[:SHOWN]
     context = {"section": "account", "form": form, "tokens": own, "made": made, "secret": secret}
     return render(request, "api/tokens.html", context, status=422 if form.is_bound else 200)

@@ -4,7 +4,6 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from . import (  # noqa: F401
     blueprint_operations,
-    history_operations,
     item_operations,
     job_operations,
     label_operations,

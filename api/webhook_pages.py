@@ -108,16 +108,11 @@ def ping(request: Request, pk: int, webhook_pk: int) -> HttpResponse:
     return _send(request, own, own.ping)
 
 
-class SwitchForm(forms.Form):
-    is_on = forms.TypedChoiceField(choices=[("1", "on"), ("0", "off")], coerce=lambda value: value == "1")
-
-
 @require_POST
 def switch(request: Request, pk: int, webhook_pk: int) -> HttpResponse:
     own = webhook_of(request, pk, webhook_pk)
-    form = SwitchForm(request.POST)
-    if form.is_valid():
-        own.change(**form.cleaned_data)
+    if (wanted := request.POST.get("is_on")) in ("0", "1"):
+        own.change(is_on=wanted == "1")
     return _to_page(own)
 
 

@@ -242,17 +242,15 @@ class Delivery(models.Model):
         elif code != GONE and self.attempts <= len(RETRIES):
             values["next_at"] = timezone.now() + RETRIES[self.attempts - 1] * uniform(1, 1.1)
         with write():
-            Webhook.objects.select_for_update(no_key=True).filter(
-                pk=self.webhook_id
-            ).first()  # before it, as `erase` does
+            # Before it, as `erase` does.
+            Webhook.objects.select_for_update(no_key=True).filter(pk=self.webhook_id).first()
             if not Delivery.objects.filter(pk=self.pk, next_at=self.next_at).update(**values):
                 return
             if code == GONE:
                 self.webhook.switch_off("The receiver answered with 410: it wants no more.")
             elif not took and not values["next_at"] and not self._others_since().exists():
-                self.webhook.switch_off(
-                    f"The receiver has taken nothing for {len(RETRIES) + 1} attempts in three days."
-                )
+                attempts = len(RETRIES) + 1
+                self.webhook.switch_off(f"The receiver has taken nothing for {attempts} attempts in three days.")
 
     def _others_since(self) -> "QuerySet[Delivery]":
         return Delivery.objects.filter(webhook=self.webhook_id, delivered_at__gt=self.created_at)

@@ -23,7 +23,7 @@ from work.models import Batch, Comment, Flag
 from work.own_items import work_on
 
 from .models import Scope
-from .operations import Call, Rows, check_match, operation, time_of
+from .operations import ApiSection, Call, Rows, attributes, check_match, time_of
 
 OF_PROJECT, OF_ITEM = "projects/<int:project>", "projects/<int:project>/items/<int:item>"
 # No transaction that stores marks takes longer: what was stored before that is seen by whoever asks now.
@@ -43,15 +43,10 @@ def shown_marks(project: Project, found: Sequence[Annotation]) -> Iterator[dict[
     marks = bundle.marks_in(keys, names, left_out=Q())
     for each in found:
         yield {
-            "item_id": each.item_id,
+            **attributes(each, "item_id annotator layer done_at changed_at revision"),
             "external_id": each.item.external_id or None,
             "text_version": each.item.text_version,
-            "annotator": each.annotator.username if each.annotator else None,
-            "layer": each.layer,
             "started_at": time_of(each.started_at) if each.layer == Layer.OWN else None,
-            "done_at": time_of(each.done_at),
-            "changed_at": time_of(each.changed_at),
-            "revision": each.revision,
             **marks.get(each.pk, {"entities": [], "relations": []}),
         }
 
@@ -68,16 +63,10 @@ def _rows_of(project: Project, found: QuerySet[Annotation]) -> Rows:
     return Rows(found.select_related("item", "annotator"), partial(shown_marks, project))
 
 
-at = partial(operation, section="Annotating")
+work = ApiSection("Annotating", changes=Scope.ANNOTATE)
 
 
-@at(
-    "GET",
-    f"{OF_PROJECT}/annotations",
-    Scope.READ,
-    answer="Annotation",
-    query="annotator layer done changed_since external_id unbegun limit cursor",
-)
+@work.list(f"{OF_PROJECT}/annotations", "Annotation", query="annotator layer done changed_since external_id unbegun")
 def list_annotations(call: Call, project: int) -> Rows:
     """Everybody’s marks in a project, as far as they can be read.
 
@@ -108,7 +97,7 @@ def list_annotations(call: Call, project: int) -> Rows:
     return _rows_of(found, rows)
 
 
-@at("GET", f"{OF_ITEM}/annotations", Scope.READ, answer="Annotation", query="limit cursor")
+@work.list(f"{OF_ITEM}/annotations", "Annotation")
 def list_annotations_of_item(call: Call, project: int, item: int) -> Rows:
     """The same of one item."""
     found = access.project(call, project, Right.READ, instead=Right.LOOK)
@@ -123,14 +112,14 @@ def show_one(call: Call, project: Project, item: Item, found: Annotation | None)
     return next(shown_marks(project, [found]))
 
 
-@at("GET", f"{OF_ITEM}/annotations/me", Scope.ANNOTATE, answer="Annotation")
+@work.get(f"{OF_ITEM}/annotations/me", "Annotation", scope=Scope.ANNOTATE)
 def get_own_annotation(call: Call, project: int, item: int) -> Any:
     """One’s own marks on an item or, before the first change, what came with it. The ETag is for “If-Match”."""
     of, found = access.item_given(call, project, item)
     return show_one(call, of, found, Annotation.visible_to(call.user, found))
 
 
-@at("PUT", f"{OF_ITEM}/annotations/me", Scope.ANNOTATE, body="OwnMarks", answer="Annotation")
+@work.put(f"{OF_ITEM}/annotations/me", "OwnMarks", "Annotation")
 def put_own_annotation(call: Call, project: int, item: int) -> Any:
     """Let these be one’s marks on an item, by the fewest changes; if one is refused, nothing is changed.
 
@@ -149,7 +138,7 @@ def put_annotation(call: Call, project: int, item: int, layer: str) -> Any:
     return show_one(call, of, found, requests.desks[layer].read(call.user, found))
 
 
-@at("GET", f"{OF_ITEM}/annotations/<str:person>", Scope.READ, answer="Annotation")
+@work.get(f"{OF_ITEM}/annotations/<str:person>", "Annotation")
 def get_annotation(call: Call, project: int, item: int, person: str) -> Any:
     """Somebody’s marks on an item or, before their first change, what came with it."""
     of, who = access.annotators_work(call, project, person)
@@ -157,13 +146,7 @@ def get_annotation(call: Call, project: int, item: int, person: str) -> Any:
     return show_one(call, of, found, Annotation.visible_to(who, found))
 
 
-@at(
-    "GET",
-    f"{OF_PROJECT}/my-items",
-    Scope.ANNOTATE,
-    answer="OwnItem",
-    query="state has label batch q external_id limit cursor",
-)
+@work.list(f"{OF_PROJECT}/my-items", "OwnItem", scope=Scope.ANNOTATE, query="state has label batch q external_id")
 def list_own_items(call: Call, project: int) -> Rows:
     """The items that are given to the token’s person, in their order. The next one to do is that of “state=undone&limit=1”."""
     found, asked = access.project(call, project, Right.LOOK), QueryDict(mutable=True)
@@ -177,16 +160,9 @@ def list_own_items(call: Call, project: int) -> Rows:
     def show(some: Sequence[Item]) -> Iterator[dict[str, Any]]:
         for item, work in zip(some, work_on(some, shown), strict=True):
             yield {
-                "id": item.pk,
-                "number": item.number,
+                **attributes(item, "id number original tokens text_version"),
+                **attributes(work, "state changed_at marks suggestions"),
                 "external_id": item.external_id or None,
-                "original": item.original,
-                "tokens": item.tokens,
-                "text_version": item.text_version,
-                "state": work.state,
-                "changed_at": time_of(work.changed_at),
-                "marks": work.marks,
-                "suggestions": work.suggestions,
                 "flags": [flag.kind for flag in work.flags],
                 "open_comments": work.comments,
             }
@@ -255,45 +231,31 @@ def change_marks(call: Call, project: int, item: int, *, layer: str) -> Any:
 GOLD_VERBS = {name: row for name, row in MARK_VERBS.items() if name != "done" and "suggest" not in name}
 
 
-def mark_operations(layer: str, path: str, section: str, pages: str, prefix: str = "") -> None:
+def mark_operations(section: ApiSection, layer: str, path: str, pages: str, prefix: str = "") -> None:
     """Those of a layer, below a path."""
     for verb, (_, _, end, body, about) in (MARK_VERBS if layer == Layer.OWN else GOLD_VERBS).items():
         name = f"mark_{verb}" if verb == "done" else verb.replace("_", f"_{prefix}", 1)
-        operation(
-            "POST",
-            f"{path}/{end}",
-            Scope.ANNOTATE,
-            section=section,
-            name=name,
-            body=body,
-            answer="MarkChange",
-            status=201 if verb.startswith("add") else 200,
-            pages=f"{pages}:{verb}",
-            about=about,
-        )(partial(change_mark, verb=verb, layer=layer))
-    operation(
-        "POST",
-        f"{path}/operations",
-        Scope.ANNOTATE,
-        section=section,
-        name=f"change_{prefix}marks",
-        body="MarkOperations",
-        answer="MarkAnswers",
-        pages=f"{pages}:operations",
-        about="Several of these, in their order: each is stored and answered by itself.",
-    )(partial(change_marks, layer=layer))
+        register = section.create if verb.startswith("add") else section.post
+        register(f"{path}/{end}", body, "MarkChange", pages=f"{pages}:{verb}", name=name, about=about)(
+            partial(change_mark, verb=verb, layer=layer)
+        )
+    about, name = "Several of these, in their order: each is stored and answered by itself.", f"change_{prefix}marks"
+    of_several = {"pages": f"{pages}:operations", "name": name, "about": about}
+    section.post(f"{path}/operations", "MarkOperations", "MarkAnswers", **of_several)(
+        partial(change_marks, layer=layer)
+    )
 
 
-mark_operations(Layer.OWN, OF_ITEM, "Annotating", "annotations")
+mark_operations(work, Layer.OWN, OF_ITEM, "annotations")
 
 
-@at("POST", f"{OF_ITEM}/history", Scope.ANNOTATE, pages="annotations:suggest_history")
+@work.post(f"{OF_ITEM}/history", pages="annotations:suggest_history")
 def suggest_history(call: Call, project: int, item: int) -> None:
     """Suggest what was marked before, as the project wants it."""
     requests.suggest_from_history(call, project, item)
 
 
-@at("GET", f"{OF_PROJECT}/words", Scope.READ, answer="LabelledBefore", query="text")
+@work.get(f"{OF_PROJECT}/words", "LabelledBefore", query="text")
 def get_words(call: Call, project: int) -> Any:
     """How often these words have each label, by uid: in one’s own marks, and in everybody’s where the project shows that."""
     return requests.labelled_before(call, project, call.asked["text"] or "")
@@ -302,7 +264,7 @@ def get_words(call: Call, project: int) -> Any:
 # --- Flags and comments ------------------------------------------------------------------------------------------------
 
 
-@at("POST", f"{OF_ITEM}/flags", Scope.ANNOTATE, body="FlagState", answer="OwnFlags", pages="annotations:flag")
+@work.post(f"{OF_ITEM}/flags", "FlagState", "OwnFlags", pages="annotations:flag")
 def set_flag(call: Call, project: int, item: int) -> Any:
     """Set one of one’s flags on an item, with a word of why, or take it away."""
     is_set, values = call.sent.pop("is_set"), call.sent
@@ -311,30 +273,14 @@ def set_flag(call: Call, project: int, item: int) -> Any:
         return {"flags": requests.flags_of([found], call.user)[found.pk]}
 
 
-@at(
-    "POST",
-    f"{OF_ITEM}/comments",
-    Scope.ANNOTATE,
-    body="NewComment",
-    answer="NewId",
-    status=201,
-    pages="annotations:comment",
-)
+@work.create(f"{OF_ITEM}/comments", "NewComment", "NewId", pages="annotations:comment")
 def comment(call: Call, project: int, item: int) -> Any:
     """Say something about one’s own work on an item, or about a mark of it."""
     with access.annotating(call, project, item) as found:
         return {"id": Comment.begin(found, call.user, by=call.user, **call.sent).pk}
 
 
-@at(
-    "POST",
-    f"{OF_ITEM}/annotations/<str:person>/comments",
-    Scope.ANNOTATE,
-    body="NewComment",
-    answer="NewId",
-    status=201,
-    pages="annotations:comment_on",
-)
+@work.create(f"{OF_ITEM}/annotations/<str:person>/comments", "NewComment", "NewId", pages="annotations:comment_on")
 def comment_on(call: Call, project: int, item: int, person: str) -> Any:
     """Say something about somebody else’s work, for those who review it."""
     with access.commenting_on(call, project, person, item) as (found, who):
@@ -349,19 +295,16 @@ def show_batch(batch: Batch) -> dict[str, Any]:
     return {name: value for name, value in batches.state_of(batch).items() if name not in left_out}
 
 
-@at("GET", f"{OF_PROJECT}/batches", Scope.ANNOTATE, answer="Batch", query="limit cursor")
+@work.list(f"{OF_PROJECT}/batches", "Batch", scope=Scope.ANNOTATE)
 def list_batches(call: Call, project: int) -> Rows:
     """What the token’s person has had done on many items at once."""
     return Rows(access.batches(call, project)[1], lambda found: map(show_batch, found))
 
 
-@at(
-    "POST",
+@work.create(
     f"{OF_PROJECT}/batches",
-    Scope.ANNOTATE,
-    body="NewBatch",
-    answer="BatchMade",
-    status=201,
+    "NewBatch",
+    "BatchMade",
     query="dry_run",
     pages="annotations:alike_preview annotations:alike_places annotations:alike_apply",
 )
@@ -378,20 +321,20 @@ def create_batch(call: Call, project: int) -> Any:
 OF_BATCH = f"{OF_PROJECT}/batches/<int:batch>"
 
 
-@at("GET", OF_BATCH, Scope.ANNOTATE, answer="Batch")
+@work.get(OF_BATCH, "Batch", scope=Scope.ANNOTATE)
 def get_batch(call: Call, project: int, batch: int) -> Any:
     """How far a batch is."""
     return show_batch(access.batch(call, project, batch))
 
 
-@at("POST", f"{OF_BATCH}/undo", Scope.ANNOTATE, answer="Batch", pages="annotations:undo_batch annotations:confirm_undo")
+@work.post(f"{OF_BATCH}/undo", answer="Batch", pages="annotations:undo_batch annotations:confirm_undo")
 def undo_batch(call: Call, project: int, batch: int) -> Any:
     """Undo a batch, where nobody has changed anything since."""
     access.batch(call, project, batch).start_undo()
     return show_batch(access.batch(call, project, batch))
 
 
-@at("POST", f"{OF_BATCH}/redo", Scope.ANNOTATE, answer="Batch", pages="annotations:redo_batch")
+@work.post(f"{OF_BATCH}/redo", answer="Batch", pages="annotations:redo_batch")
 def redo_batch(call: Call, project: int, batch: int) -> Any:
     """Do what was undone once more, as a new batch."""
     return show_batch(batches.done_again(call, project, batch))

@@ -22,6 +22,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
+from shutil import copyfileobj
 from typing import Any, BinaryIO
 
 __all__ = ["JobFailed", "Service", "ServiceError"]
@@ -126,11 +127,9 @@ class Service:
         with self._send("GET", path, query=query) as answer:
             if isinstance(to, Path):
                 with to.open("wb") as target:
-                    while part := answer.read(1 << 16):
-                        target.write(part)
+                    copyfileobj(answer, target)
             else:
-                while part := answer.read(1 << 16):
-                    to.write(part)
+                copyfileobj(answer, to)
 
     def wait(self, answer: Any, *, seconds: float = 24 * 3600) -> Any:
         """The answer itself or, if it is a job, what it has made when it is done; if that has no address, the job. Raises
@@ -184,9 +183,8 @@ class Service:
         raise AssertionError
 
     def _address(self, path: str, query: dict[str, Any]) -> str:
-        address = (
-            path if path.startswith("http") else f"{self.url}{path if path.startswith('/') else f'/api/v1/{path}'}"
-        )
+        below = path if path.startswith("/") else f"/api/v1/{path}"
+        address = path if path.startswith("http") else f"{self.url}{below}"
         if not address.startswith(f"{self.url}/"):
             raise ValueError(f"{address} is not an address of {self.url}: the token is not sent there.")
         values = {name: _text(value) for name, value in query.items() if value is not None}

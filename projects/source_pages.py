@@ -35,12 +35,14 @@ def source_page(request: Request, pk: int, source_pk: int) -> HttpResponse:
 
 
 def _figures(project: Project, source: Source) -> dict[str, Any]:
-    found = source.figures()
-    labels: dict[int, Label] = {label.pk: label for own in project.ontology_set.all() for label in own.labels()}
-    rows = [(labels[pk], figures) for pk, figures in found.items() if pk in labels]
-    rows.sort(key=lambda row: (-row[1].made, row[0].fullname))
-    total = SourceFigures(*map(sum, zip(SourceFigures(), *found.values(), strict=True)))
+    rows = sorted(labelled_figures(project, source), key=lambda row: (-row[1].made, row[0].fullname))
+    total = SourceFigures(*map(sum, zip(SourceFigures(), *(figures for _, figures in rows), strict=True)))
     return {"rows": rows, "all": total, "columns": [name.capitalize() for name in SourceFigures._fields]}
+
+
+def labelled_figures(project: Project, source: Source) -> list[tuple[Label, SourceFigures]]:
+    labels = {label.pk: label for own in project.ontology_set.all() for label in own.labels()}
+    return [(labels[pk], figures) for pk, figures in source.figures().items() if pk in labels]
 
 
 @require_http_methods(["GET", "POST"])

@@ -1,6 +1,7 @@
 """Reviews: the list of items, an item side by side, deciding, the gold edited by hand, the rule and sharing out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -95,12 +96,26 @@ def _address(project: Project, item: int, shown: ReviewItems) -> str:
     return reverse("quality:review", args=[project.pk, item]) + (query and f"?{query}")
 
 
-@require_GET
-def review(request: Request, pk: int, item_pk: int) -> HttpResponse:
-    """An item with all who are done with it, or the part of the page that changes, for another place in it."""
+@contextmanager
+def reviewing(request: Request, pk: int, item_pk: int) -> Iterator[Review]:
+    """What is said about an item that the user reviews, for deciding about it."""
+    with access.reviewing(request, pk, item_pk) as (project, item):
+        [found] = Review.of(project, [item])
+        yield found
+
+
+def review_of(request: Request, pk: int, item_pk: int) -> Review:
+    """The same as it is now, for reading."""
     project, item = access.item_in_review(request, pk, item_pk)
     refresh_item(item)
     [found] = Review.of(project, [item])
+    return found
+
+
+@require_GET
+def review(request: Request, pk: int, item_pk: int) -> HttpResponse:
+    """An item with all who are done with it, or the part of the page that changes, for another place in it."""
+    found = review_of(request, pk, item_pk)
     at, start = (whole_number(request.GET.get(name, ""), digits=9) for name in ("at", "start"))
     page = ReviewPage(found, request.user, at=at, start=start)
     return _show(request, page)
@@ -134,8 +149,7 @@ def _changed(request: Request, pk: int, item_pk: int, change: Callable[[Review],
     """The item after a change; where that is refused, as it is now, with the reason and with what was typed."""
     error = None
     try:
-        with access.reviewing(request, pk, item_pk) as (project, item):
-            [found] = Review.of(project, [item])
+        with reviewing(request, pk, item_pk) as found:
             change(found)
     except Refused as refusal:
         error = refusal
@@ -171,13 +185,12 @@ def reopen(request: Request, pk: int, item_pk: int) -> HttpResponse:
 def finish(request: Request, pk: int, item_pk: int) -> HttpResponse:
     """The item is decided: on to the next one."""
     try:
-        with access.reviewing(request, pk, item_pk) as (project, item):
-            [found] = Review.of(project, [item])
+        with reviewing(request, pk, item_pk) as found:
             found.finish(by=request.user, sign=request.POST.get("sign", ""))
     except Refused as error:
         return refused(error)
-    shown = ReviewItems.of(project, request.user, request.GET)
-    query = "&".join(filter(None, (urlencode({"after": item.position}), shown.query_string())))
+    shown = ReviewItems.of(found.project, request.user, request.GET)
+    query = "&".join(filter(None, (urlencode({"after": found.item.position}), shown.query_string())))
     return HttpResponseClientRedirect(f"{reverse('quality:next', args=[pk])}?{query}")
 
 
@@ -185,13 +198,12 @@ def finish(request: Request, pk: int, item_pk: int) -> HttpResponse:
 def begin_edit(request: Request, pk: int, item_pk: int) -> HttpResponse:
     """Take over what the rule says, and go on in the workspace."""
     try:
-        with access.reviewing(request, pk, item_pk) as (project, item):
-            [found] = Review.of(project, [item])
+        with reviewing(request, pk, item_pk) as found:
             found.begin_editing().check_open()
             found.take_agreed(by=request.user)
     except Refused as error:
         return refused(error)
-    query = ReviewItems.of(project, request.user, request.GET).query_string()
+    query = ReviewItems.of(found.project, request.user, request.GET).query_string()
     return HttpResponseClientRedirect(reverse("quality:edit", args=[pk, item_pk]) + (query and f"?{query}"))
 
 

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice
+from itertools import count, islice
 from typing import Any, NamedTuple, Self
 
 from django.conf import settings
@@ -349,7 +349,7 @@ class Placing:
         self.refused: dict[int, str] = {}
         self.against_rules = self.crowded = 0
         self._prefix = secrets.token_hex(6)  # of the uids: nothing else has the same
-        self._count = 0
+        self._keys = count(1)
         self._items: list[Any] = []
         self._entities: list[Any] = []
         self._relations: list[Any] = []
@@ -382,12 +382,12 @@ class Placing:
         for own, suggested in ((1, found.entities), (0, [end for each in found.relations for end in each[:2]])):
             for entity in suggested:
                 if entity not in keys:
-                    keys[entity] = key = self._next()
+                    keys[entity] = key = next(self._keys)
                     words_key, uid = key_of(tokens[entity.start : entity.end + 1]), f"{self._prefix}-{key}"
                     self._entities.append((key, item, *entity, uid, own, words_key, scores.get(entity)))
         for relation in found.relations:
             source, target, label = relation
-            keys[relation] = key = self._next()
+            keys[relation] = key = next(self._keys)
             if self.judge and (broken := self.judge.against(source.label, label, target.label)):
                 self.against_rules += 1
                 self.refused[key] = broken.in_words(self.judge.name_of)
@@ -395,10 +395,6 @@ class Placing:
             ends = keys[source], keys[target]
             self._relations.append((key, item, *ends, label, f"{self._prefix}-{key}", scores.get(relation)))
         return keys
-
-    def _next(self) -> int:
-        self._count += 1
-        return self._count
 
     def write_rows(self) -> None:
         """What was added comes into the tables."""

@@ -135,9 +135,7 @@ class Source(models.Model):
 
     # --- Suggesting ---
 
-    def suggest(
-        self, lines: Iterable[Line], *, version: str = "", by: User, progress: Progress = no_progress
-    ) -> Outcome:
+    def suggest(self, lines: Iterable[Line], *, version: str = "", by: User) -> Outcome:
         """Suggest what a program brings, each line a JSON object with all that it suggests on an item (see
         ``schemas/suggestions.json``), some items at a time, so that others can save meanwhile. If it breaks off, what was stored
         stays; the same again changes nothing."""
@@ -149,7 +147,6 @@ class Source(models.Model):
                 store(held, version=version, version_at=timezone.now(), updated_at=timezone.now())
         self.version, self.version_at = held.version, held.version_at
         read = PushReader(self.dataset, outcome.refuse).read(lines)
-        done = 0
         for some in _portions(read):
             with Placing(self.suggester, judge_of(self.dataset_id)) as placing:
                 keys = [(each, self._add(placing, each)) for each in some]
@@ -172,10 +169,8 @@ class Source(models.Model):
                     outcome.refuse(each.refusal(mark, text))
                 refused += len(texts)
             outcome.unchanged += sum(len(its_keys) for _, its_keys in keys) - stored.made - refused
-            done += len(some)
-            progress(done, done, "suggesting")
         if outcome.made or outcome.withdrawn:
-            store(self, updated_at=timezone.now())
+            self.note_suggestions()
         return outcome
 
     def note_suggestions(self) -> None:

@@ -124,9 +124,8 @@ def _parts(used: dict[int, list[int]]) -> Iterator[str]:
 LONGEST = 10  # tokens: longer marks seldom stand anywhere else
 SPANS = 20_000  # looked up at most, of the shortest: 0.2 s
 FEW_MARKS = 20  # with each label, by which words are judged that do not stand near
-NEAR = (
-    500  # items on either side of an item, whose texts are looked at: those nearest first, and so many tokens of them
-)
+# Items on either side of an item, whose texts are looked at: those nearest first, and so many tokens of them.
+NEAR = 500
 NEAR_TOKENS = 20_000
 LEAST = 0.5  # of the places of words
 
