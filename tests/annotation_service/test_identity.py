@@ -9,6 +9,7 @@ from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings as SETTINGS
 from django.contrib.auth.models import Group
+from django.core import mail
 from django.core.cache import cache
 
 from annotation_service import identity
@@ -340,3 +341,18 @@ def test_without_a_provider_its_libraries_are_not_loaded():
     code += "; print([name for name in ('jwt', 'requests', 'cryptography') if name in sys.modules])"
     found = run("-c", code)
     assert found.stdout.strip() == "[]", found.stderr
+
+
+def test_who_signs_in_by_the_provider_gets_no_other_way_in(client, provider, carol):
+    provider.sign_in(client, **ANNA)
+    anna = signed_in(client)
+    client.post("/accounts/password/set/", {"password1": "a-long-password", "password2": "a-long-password"})
+    assert not User.objects.get(pk=anna.pk).has_usable_password()
+    assert "Change password" not in client.get("/").text
+    client.post("/accounts/logout/")
+    for person in (anna, carol):
+        client.post("/accounts/password/reset/", {"email": person.email})
+    assert [each.to for each in mail.outbox] == [[carol.email]]
+    User.objects.filter(pk=anna.pk).update(is_superuser=True)
+    client.post("/accounts/password/reset/", {"email": anna.email})
+    assert [each.to for each in mail.outbox] == [[carol.email], [anna.email]]

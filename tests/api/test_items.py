@@ -261,6 +261,7 @@ def test_ontologies_are_made_of_the_labels_or_labels_are_mapped(ask, alice):
     assert upload["report"]["unusable_labels"]["entity"] == {"PUMP": 1}
     mapped = ask("POST", f"uploads/{upload['id']}/labels/entity", {"new": ["PUMP"]})
     assert mapped["report"]["labels"]["entity"] == {"PUMP": 1} and mapped["state"] == "checked"
+    ask("PATCH", f"uploads/{upload['id']}", {"format": "nope"}, status=422)
     assert ask("DELETE", f"uploads/{upload['id']}", status=204) is not None
     ask("POST", f"uploads/{upload['id']}/store", status=422)
 

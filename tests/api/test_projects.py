@@ -33,7 +33,8 @@ def test_a_project_is_made_by_its_ids_and_told_with_those_of_its_copies(ask, wor
     assert told["resources"]["dataset"] == project.dataset.pk
     assert told["resources"]["entity_constraints"] == project.constraint_sets().get().pk
     assert told["resources"]["relation_constraints"] is None
-    assert (told["role"], told["assignment"]["annotators_per_item"]) == ("manager", 1)
+    rule = ask("GET", f"projects/{told['id']}/assignment")
+    assert (told["role"], rule["annotators_per_item"]) == ("manager", 1)
     assert told["progress"] == {"of": "all", "total": 2, "untouched": 2, "begun": 0, "done": 0}
     assert [each["user"] for each in ask("GET", f"projects/{told['id']}/members")["results"]] == ["alice", "carol"]
 

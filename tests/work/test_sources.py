@@ -222,6 +222,16 @@ def test_items_for_calibration_get_none(project, push, alice, carol):
     assert push(line(3, (0, 0, STATE, 0.5))).made == 1
 
 
+def test_so_many_refusals_that_something_is_wrong_with_all_end_it(project, push, monkeypatch):
+    monkeypatch.setattr("work.models.source.MOST_REFUSED", 2)
+    entity = (0, 0, STATE, 0.5)
+    assert len(push(line(1, entity), line(8, entity), line(9, entity)).refused) == 2
+    with pytest.raises(
+        Refused, match=r"More than 2 are refused.*The first is in line 1, \$: The project has no such item\."
+    ):
+        push(*(line(number, entity) for number in (7, 8, 9)))
+
+
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_suggestions_from_before_there_were_sources_get_theirs(project, carol):
