@@ -111,7 +111,7 @@ class ApiOperation:
 
     @property
     def summary(self) -> str:
-        return self.about.partition("\n")[0]
+        return self.about.partition("\n")[0].removesuffix(".")
 
     @property
     def description(self) -> str:
