@@ -233,10 +233,11 @@ def test_a_bundle_that_breaks_off_leaves_no_file(project, alice, settings, monke
         raise stop
 
     monkeypatch.setattr(bundle, "write", write)
+    before = list(settings.UPLOAD_DIR.iterdir())
     start_job("bundle", title="b", by=alice, target={"project": project.pk})
     job = jobs.claim()
     jobs.run(job)
-    assert job.is_over and not list(settings.UPLOAD_DIR.iterdir())
+    assert job.is_over and list(settings.UPLOAD_DIR.iterdir()) == before
 
 
 def test_given_marks_stand_in_the_file_of_the_dataset(alice, carol):
