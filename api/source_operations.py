@@ -65,8 +65,9 @@ def put_suggestions(call: Call, project: int, source: str) -> Any:
     A line is ``{"external_id", "entities": [{"id", "start", "end", "label", "score"}], "relations": [{"source_id", "target_id",
     "label", "score"}]}``, with tokens, or with the characters ``start_char`` and ``end_char``. It has all that is suggested on
     its item: what the source has suggested there before goes, unless somebody has decided about it. What was rejected is not
-    suggested again. Each suggestion that is not made is told with its line, its place and the reason. Sent again it changes
-    nothing. With ``finish=1`` all of a version has come: what is left of older ones goes.
+    suggested again. What stands there already, be it of another source, counts as unchanged and stays with whom it is of. Each
+    suggestion that is not made is told with its line, its place and the reason; after more than 10,000 of them nothing more is
+    read. Sent again it changes nothing. With ``finish=1`` all of a version has come: what is left of older ones goes.
     """
     found = access.project(call, project, Right.MANAGE)
     own = Source.of(found.dataset, source)
