@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group
 from django.core.files.base import ContentFile
+from django.test import TestCase
 
 from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation, Layer, Upload
@@ -77,7 +78,8 @@ def item(ontology, name):
 
 def dataset(*, owner, text=TEXT, name="Work orders", **preprocessing):
     options = {"kind": "standard", "format": "text", "name": name, **preprocessing}
-    return upload(text, by=owner, options=options).store()
+    with TestCase.captureOnCommitCallbacks(execute=True):  # what a test does is no commit
+        return upload(text, by=owner, options=options).store()
 
 
 def upload(document, *, by, options, dataset=None, name="orders.txt"):

@@ -120,7 +120,7 @@ def test_random_requests_are_answered_as_described(role, application, world):  #
                 assert not writes.tables - BOOKS - OWN, (case.as_curl_command(), response.status_code)
 
         ask()
-    assert reached > len(OPERATIONS) // 20
+    assert reached > len(OPERATIONS) // 40
 
 
 # Figures that are counted when somebody looks at them; of a project, by which rule its disputes were found.

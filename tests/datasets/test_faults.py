@@ -495,8 +495,9 @@ def test_a_worker_that_is_killed_is_replaced():
         return Job.objects.filter(pk=job.pk, state=state, attempts=attempts).exists()
 
     for attempt in (1, 2):
-        assert faults.killed_at(10 + 10 * attempt, worker)
-        assert is_at(JobState.RUNNING, attempt) and stored_items() == 0
+        # A worker tidies up before it takes the job.
+        assert any(faults.killed_at(n, worker) and is_at(JobState.RUNNING, attempt) for n in range(20, 100, 10))
+        assert stored_items() == 0
         go_stale()
     pid = faults.start_child(worker)
     try:
