@@ -45,6 +45,7 @@ LEFT_OUT = {
     "quality.MarkDifference": CACHE,
     "quality.AgreementReport": CACHE,
     "api.Token": "it opens this service alone",
+    "api.KeptAnswer": "it is told to this service’s programs again",
     "api.Webhook": "receivers know this service alone, by a secret",
     "api.Delivery": HISTORY,
 }
