@@ -120,7 +120,8 @@ class KeptAnswer(models.Model):
     KEPT = timedelta(hours=24)
     MAX_KEY = 200
 
-    token = models.ForeignKey(Token, on_delete=models.CASCADE, related_name="+", db_index=False)
+    # Whether or not its token is there still, an answer goes after a day.
+    token = models.ForeignKey(Token, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
     key = models.CharField(max_length=MAX_KEY)
     # Of the method, the address and the body.
     digest = models.CharField(max_length=64)

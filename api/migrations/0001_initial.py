@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                 ('digest', models.CharField(max_length=64)),
                 ('answer', models.JSONField(default=dict)),
                 ('at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
-                ('token', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='api.token')),
+                ('token', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='api.token')),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('token', 'key'), name='kept_answer_once')],

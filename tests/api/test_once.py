@@ -104,6 +104,18 @@ def test_answers_are_forgotten_after_a_day(token, alice):
     assert KeptAnswer.objects.count() == 0
 
 
+def test_a_project_is_erased_with_tokens_whose_answers_are_kept(alice):
+    project = factories.project(by=alice)
+    own = Token.make(alice, "t", scope="manage", project=project)[1]
+    answer = request("POST", f"/api/v1/projects/{project.pk}/agreement", own, **{"Idempotency-Key": "k"})
+    assert (answer.status_code, KeptAnswer.objects.count()) == (202, 1)
+    project.erase()
+    assert not Token.objects.exists()
+    KeptAnswer.objects.update(at=timezone.now() - KeptAnswer.KEPT * 2)
+    forget_old()
+    assert KeptAnswer.objects.count() == 0
+
+
 def test_programs_that_wait_leave_threads_to_people(token, alice, settings, monkeypatch):
     """As many as may wait do; the next one is answered at once, and follows the job itself."""
     settings.JOB_ROWS = 0
