@@ -18,7 +18,7 @@ from datasets.importing.items import NewEntity, NewItem
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from datasets.models.annotation import copy_given_marks
 from datasets.models.upload import ImportContext
-from projects.models import Assignment
+from projects.models import Assignment, Project
 from tests import factories
 from tests.threads import at_once
 
@@ -270,6 +270,23 @@ def test_duplicates_that_come_meanwhile_are_seen(alice, monkeypatch):
     factories.upload("Two\nthree\n", **more).store()
     assert originals(dataset) == ["one", "Two", "three"]
     assert len(times) == 3
+
+
+def test_of_a_try_that_came_too_late_nothing_stays_locked(alice, carol, monkeypatch):
+    """It has assigned nothing, either, so that it holds nothing that people need who finish items meanwhile."""
+    project = factories.project(by=alice, annotators=[carol], text="one\n")
+    more = factories.upload("two\n", by=alice, options={"format": "text"}, dataset=project.dataset)
+    given, assign, labels = [], Project.assign_changes, ImportContext._labels_are_unchanged
+
+    def assigned(self):
+        given.append(project.dataset.items().count())
+        return assign(self)
+
+    answers = iter([False])
+    monkeypatch.setattr(Project, "assign_changes", assigned)
+    monkeypatch.setattr(ImportContext, "_labels_are_unchanged", lambda self: next(answers, True) and labels(self))
+    more.store()
+    assert given == [2]
 
 
 def test_other_changes_of_the_dataset_are_no_reason_to_read_again(upload, alice, monkeypatch):
