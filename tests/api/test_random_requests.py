@@ -124,7 +124,13 @@ def test_random_requests_are_answered_as_described(role, application, world):  #
 
 
 # Figures that are counted when somebody looks at them; of a project, by which rule its disputes were found.
-READ_AND_KEPT = {"projects_itemcounts", "work_itemwork", "work_itemlabel", "projects_project"}
+READ_AND_KEPT = {
+    "projects_itemcounts",
+    "quality_agreementreport",
+    "work_itemwork",
+    "work_itemlabel",
+    "projects_project",
+}
 # One's own things, whoever one is.
 OWN = {"annotation_service_user", "annotation_service_job"}
 # Everybody joins where they are invited, and leaves what they are in.
