@@ -184,9 +184,9 @@ class Form:
 
     def ready(self) -> "Form":
         settled(self.page)
-        summary = self.page.locator(".comment summary")
-        if self.place.fields.keys() & {".said form textarea"} and not self.field.is_visible():
-            summary.click()
+        if ".said form textarea" in self.place.fields:
+            # Not by a click, which closes it if a draft has opened it at that moment.
+            self.page.locator(".comment details").first.evaluate("details => { details.open = true }")
         return self
 
     def begin(self) -> "Form":
