@@ -215,10 +215,10 @@ class Program:
             "Prefer": "wait=30",
         }
 
-    def send(self, path: str, body: bytes | None = None) -> Any:
-        """The answer; a body makes it a POST."""
+    def send(self, path: str, body: bytes | None = None, method: str = "") -> Any:
+        """The answer; a body makes it a POST, unless another method is given."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        connection.request("GET" if body is None else "POST", path, body, self.headers)
+        connection.request(method or ("GET" if body is None else "POST"), path, body, self.headers)
         response = connection.getresponse()
         text = response.read()
         connection.close()

@@ -2,7 +2,6 @@
 
 import json
 import random
-import resource
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -12,12 +11,11 @@ from django.conf import settings
 
 from annotation_service.models import Job
 from resources.models import PreannotationSet
-from work.models import Source
 
 from . import data
 from .figures import WHILE_OTHERS_WORK, Figure, benchmark, felt, p50_p95, seconds
 from .marks import ITEMS, Annotator, saving_while
-from .service import Service
+from .service import Program, Service
 
 LINES, FORMS = 100_000, 50_000
 TEN_MINUTES, MORE_MEMORY = felt(600), felt(100)
@@ -50,14 +48,18 @@ EACH, PORTION = 10, 1000
 
 @benchmark("sources")
 def sources(service: Service) -> Iterator[Figure]:
-    """Ten suggestions on each item, a thousand items at a time; with --long a million suggestions. The verb runs in a process
-    beside the web process."""
+    """Ten suggestions on each item, which a program sends for a thousand items at a time; with --long a million suggestions."""
     lines = 100_000 if service.long else 10_000
     project, others = data.project(lines, name="Suggested to"), data.project(ITEMS, name="Beside them")
+    service.start()
     annotators = [Annotator(service, others, name) for name in data.ANNOTATORS[:8]]
+    program, path = Program(service, data.manager()), f"/api/v1/projects/{project.pk}/sources/tagger"
     labels = [label.fullname for label in project.entity_ontology.labels()]
-    source, keys = Source.of(project.dataset, "tagger"), list(project.dataset.items().values_list("pk", flat=True))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    keys = list(project.dataset.items().values_list("pk", flat=True))
+    for annotator in annotators:
+        annotator.save()
+    service.forget_peaks()
+    idle = service.memory("status", "VmRSS")
 
     def push(version: str) -> None:
         for start in range(0, lines, PORTION):
@@ -65,15 +67,18 @@ def sources(service: Service) -> Iterator[Figure]:
                 {"id": pk, "entities": [_suggested(pk + n, n, labels) for n in range(EACH)]}
                 for pk in keys[start : start + PORTION]
             )
-            source.suggest(map(json.dumps, documents), version=version, by=data.manager())
+            body = "\n".join(map(json.dumps, documents)).encode()
+            program.send(f"{path}/suggestions?model_version={version}", body, "PUT")
 
     for version, what in (("1", "push"), ("1", "the same again"), ("2", "another version, half of it new")):
         times, took = saving_while(annotators, partial(push, version))
         yield Figure(f"{what}: {lines * EACH:,} suggestions to {lines:,} items", took, "s", TEN_MINUTES)
         yield Figure("  ten saves a second of others meanwhile, p50 / p95", p50_p95(times), "ms", WHILE_OTHERS_WORK)
         labels = labels[:50] + labels[50:][::-1]
-    yield Figure("  memory", (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000, "MB", MORE_MEMORY)
-    yield Figure("  figures of its page", seconds(source.figures), "s")
+    peak = service.memory("status", "VmHWM")
+    yield Figure("  peak memory over idle, all processes", peak - idle, "MB", MORE_MEMORY)
+    yield Figure("  figures of its page", seconds(partial(program.send, path)), "s")
+    source = project.dataset.sources.get()
     times, took = saving_while(annotators, source.withdraw)
     yield Figure("withdraw all of it", took, "s", TEN_MINUTES)
     yield Figure("  ten saves a second of others meanwhile, p50 / p95", p50_p95(times), "ms", WHILE_OTHERS_WORK)
