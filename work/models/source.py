@@ -27,7 +27,7 @@ from ..pushed import Line, PushedItem, PushReader, Refusal
 from .batch import ITEMS_AT_ONCE, Turns, lock_items
 
 # So many suggestions, on `ITEMS_AT_ONCE` items at most, are stored before others can write.
-SUGGESTIONS_AT_ONCE = 500
+SUGGESTIONS_AT_ONCE = 300
 MOST_SOURCES = 100  # of a project
 MOST_REFUSED = 10_000  # told in one answer
 # The kind of the jobs that take untouched suggestions away: `projects.jobs` has the work.
