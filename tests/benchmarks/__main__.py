@@ -31,6 +31,7 @@ MODULES = [
     "suggestions",
     "marks",
     "alike",
+    "programs",
     "quality",
     "constraints",
     "preannotations",

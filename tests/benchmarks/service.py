@@ -13,7 +13,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -217,14 +217,23 @@ class Program:
 
     def send(self, path: str, body: bytes | None = None, method: str = "") -> Any:
         """The answer; a body makes it a POST, unless another method is given."""
+        with self._answer(method or ("GET" if body is None else "POST"), path, body, self.headers) as response:
+            return json.load(response)
+
+    def lines(self, path: str) -> int:
+        """How many come of a list that is streamed."""
+        with self._answer("GET", path, None, {**self.headers, "Accept": "application/x-ndjson"}) as response:
+            return sum(1 for _ in response)
+
+    @contextmanager
+    def _answer(self, *asked: Any) -> Iterator[http.client.HTTPResponse]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        connection.request(method or ("GET" if body is None else "POST"), path, body, self.headers)
-        response = connection.getresponse()
-        text = response.read()
-        connection.close()
-        if response.status >= 300:
-            raise RuntimeError(f"{path}: {response.status} {text[:300]!r}")
-        return json.loads(text)
+        with closing(connection):
+            connection.request(*asked)
+            response = connection.getresponse()
+            if response.status >= 300:
+                raise RuntimeError(f"{asked[:2]}: {response.status} {response.read(300)!r}")
+            yield response
 
     def done(self, job: Any) -> None:
         while job["state"] in ("queued", "running"):
