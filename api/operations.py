@@ -24,6 +24,7 @@ from functools import cache, partial, partialmethod
 from hashlib import sha256
 from inspect import cleandoc
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from threading import BoundedSemaphore
@@ -73,20 +74,34 @@ class Call(Request):
 
 
 class Rows(NamedTuple):
-    """A list: a query set, which is put in the order of a unique column, or what is in memory; and what is shown of a part."""
+    """A list: a query set, which is put in the order of ``key``, or what is in memory; and what is shown of a part.
+
+    ``key`` is a unique column of whole numbers, or some that are unique together: the first ones lead there by an index."""
 
     rows: Any
     show: Callable[[Sequence[Any]], Iterable[dict[str, Any]]]
     key: str = "pk"
 
-    def after(self, last: int | None, count: int) -> list[tuple[int, Any]]:
-        """So many rows after the one with a key, each with its key: in memory its number."""
+    def after(self, cursor: str | None, count: int) -> list[tuple[str, Any]]:
+        """So many rows after the one with a cursor, each with its cursor: the values of its key, or in memory its number."""
+        names = self.key.split()
+        last = [int(each) for each in cursor.split("-")] if cursor else []
+        if len(last) not in (0, len(names)):
+            raise Refused("This is the cursor of another list.", place="cursor")
         if not isinstance(self.rows, QuerySet):
-            first = last or 0
-            return list(enumerate(self.rows[first : first + count], first + 1))
-        found = self.rows.order_by(self.key)
-        some = (found if last is None else found.filter(**{f"{self.key}__gt": last}))[:count]
-        return [(row[self.key] if isinstance(row, dict) else getattr(row, self.key), row) for row in some]
+            first = last[0] if last else 0
+            return [(str(number), row) for number, row in enumerate(self.rows[first : first + count], first + 1)]
+        found = self.rows.order_by(*names)
+        if last:
+            *same, up_to = zip(names, last, strict=True)
+            found = found.filter(**{f"{names[0]}__gte": last[0]}).exclude(
+                **dict(same), **{f"{up_to[0]}__lte": up_to[1]}
+            )
+        return [("-".join(str(_value_of(row, name)) for name in names), row) for row in found[:count]]
+
+
+def _value_of(row: Any, column: str) -> Any:
+    return row[column] if isinstance(row, dict) else attrgetter(column.replace("__", "."))(row)
 
 
 @dataclass(frozen=True)
@@ -454,14 +469,14 @@ def _page(call: Call, rows: Rows) -> dict[str, Any]:
     if len(found) > limit:
         found = found[:limit]
         query = call.GET.copy()
-        query["cursor"] = str(found[-1][0])
+        query["cursor"] = found[-1][0]
         following = call.build_absolute_uri(f"{call.path}?{query.urlencode()}")
     return {"results": list(rows.show([row for _, row in found])), "next": following}
 
 
 def _stream(rows: Rows) -> Iterator[dict[str, Any]]:
     """All, read in portions: no transaction waits for a slow program."""
-    last: int | None = None
+    last: str | None = None
     while found := rows.after(last, PORTION):
         yield from rows.show([row for _, row in found])
         last = found[-1][0]

@@ -1,6 +1,6 @@
 """What people mark: read, written one by one and as a whole set, and done on many items at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -36,9 +36,8 @@ def etag_of(annotation: Annotation | None) -> str:
     return f'"{annotation.revision if annotation else 0}"'
 
 
-def shown_marks(project: Project, found: Sequence[Annotation]) -> Iterator[dict[str, Any]]:
-    """As in ``annotations.json`` of a bundle, each with its item."""
-    names = bundle.names_of(project.ontology_set.all())
+def shown_marks(names: Mapping[int, str], found: Sequence[Annotation]) -> Iterator[dict[str, Any]]:
+    """As in ``annotations.json`` of a bundle, each with its item; given what labels are called there."""
     keys = Annotation.objects.filter(pk__in=among([each.pk for each in found if each.pk]))
     marks = bundle.marks_in(keys, names, left_out=Q())
     for each in found:
@@ -60,7 +59,8 @@ def _moment(text: str) -> datetime:
 
 
 def _rows_of(project: Project, found: QuerySet[Annotation]) -> Rows:
-    return Rows(found.select_related("item", "annotator"), partial(shown_marks, project))
+    names = bundle.names_of(project.ontology_set.all())
+    return Rows(found.select_related("item", "annotator"), partial(shown_marks, names), "item__position pk")
 
 
 work = ApiSection("Annotating", changes=Scope.ANNOTATE)
@@ -90,8 +90,8 @@ def list_annotations(call: Call, project: int) -> Rows:
         raise Refused("What nobody has begun may be gone without a trace: read it whole.", place="unbegun")
     if not asked["unbegun"]:
         rows = rows.exclude(layer=Layer.OWN, started_at=None)
-    if since:
-        rows = rows.filter(touched_at__gte=_moment(since))
+    if since:  # these first: they are few, and of all projects
+        rows = rows.filter(pk__in=Annotation.objects.filter(touched_at__gte=_moment(since)).values("pk"))
     if asked["cursor"] is None:
         call.told["Next-Changed-Since"] = time_of(now - LONGEST_WRITE) or ""
     return _rows_of(found, rows)
@@ -109,7 +109,7 @@ def show_one(call: Call, project: Project, item: Item, found: Annotation | None)
     """Before somebody has begun there is nothing, or what came with the item."""
     call.etag = etag_of(found)
     found = found or Annotation(item=item, layer=Layer.GIVEN, revision=0, started_at=None)
-    return next(shown_marks(project, [found]))
+    return next(shown_marks(bundle.names_of(project.ontology_set.all()), [found]))
 
 
 @work.get(f"{OF_ITEM}/annotations/me", "Annotation", scope=Scope.ANNOTATE)

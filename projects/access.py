@@ -123,7 +123,7 @@ def reads_marks(request: Request, project: Project) -> bool:
 def annotations(request: Request, project: Project) -> QuerySet[Annotation]:
     """Those of a project that the caller has got through this module whose marks the user may read: all or, as the workspace
     shows them, their own and, of what is given to them and they have not begun, what came with it."""
-    here = Annotation.objects.filter(item__dataset__project=project.pk, item__removed_at=None)
+    here = Annotation.objects.filter(item__dataset=project.dataset, item__removed_at=None)
     if reads_marks(request, project):
         return here
     own = Annotation.objects.filter(item=OuterRef("item"), annotator=request.user)

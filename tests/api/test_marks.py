@@ -397,6 +397,33 @@ def test_only_the_first_page_tells_the_time_to_ask_with_next(ask, put):
     assert "Next-Changed-Since" in lines
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+def test_pages_follow_the_items_and_nothing_comes_twice_or_never(ask, project, limit):
+    items = list(project.dataset.items())
+    assert len(items) > 2
+    for who in ("dave", "carol"):  # the later one on an earlier item has the higher key
+        for item in reversed(items):
+            body = {"entities": [entity(f"{who}-{item.pk}", "State", 0)], "relations": []}
+            assert ask(who, "PUT", f"items/{item.pk}/annotations/me", body).status_code == 200
+    answer = ask("alice", "GET", f"annotations?limit={limit}&layer=own").json()
+    found = answer["results"]
+    while answer["next"]:
+        answer = request("GET", answer["next"].partition("testserver")[2], token_of("alice")).json()
+        assert len(answer["results"]) <= limit
+        found += answer["results"]
+    told = [(each["item_id"], each["annotator"]) for each in found]
+    assert told == [(item.pk, who) for item in items for who in ("dave", "carol")]
+    lines = ask("alice", "GET", "annotations?layer=own", Accept="application/x-ndjson")
+    assert [json.loads(line) for line in b"".join(lines.streaming_content).splitlines()] == found
+
+
+def test_a_cursor_leads_on_in_its_own_list_alone(ask):
+    assert ask("alice", "GET", "annotations?cursor=1-0").status_code == 200
+    for path in ("annotations?cursor=1", "comments?cursor=1-1", "annotations?cursor=1-"):
+        refused = ask("alice", "GET", path)
+        assert refused.status_code == 422 and refused.json()["problems"][0]["place"] == "cursor"
+
+
 # --- Who sees what ---
 
 

@@ -6,7 +6,6 @@ from functools import partial
 from django.utils import timezone
 
 from annotation_service.models import User
-from datasets.models import Annotation
 
 from . import data
 from .figures import Figure, benchmark, felt, milliseconds, seconds
@@ -14,7 +13,7 @@ from .marks import Annotator
 from .service import Program, Service
 
 LINES, CHANGED = 100_000, 20
-ALL_DAY, MORE_MEMORY = felt(None, 100), felt(60)
+ALL_DAY, ADDS_UP, MORE_MEMORY = felt(None, 100), felt(None, 200), felt(60)
 
 
 @benchmark("programs")
@@ -29,16 +28,16 @@ def programs(service: Service) -> Iterator[Figure]:
     changing = Annotator(service, project, data.ANNOTATORS[2])
     for _ in range(CHANGED):
         changing.save()
-    last = Annotation.objects.latest("pk").pk - 100
     asked = {
         "a project": of_project,
         "an item": f"/api/v1/datasets/{project.dataset.pk}/items/{project.dataset.items()[0].pk}",
         "100 annotations": f"{of_project}/annotations?limit=100",
-        "the last 100": f"{of_project}/annotations?limit=100&cursor={last}",
+        "the last 100": f"{of_project}/annotations?limit=100&cursor={LINES - 51}-0",
         f"the {CHANGED // 5} that have changed": f"{of_project}/annotations?changed_since={since:%Y-%m-%dT%H:%M:%S.%fZ}",
     }
     for what, path in asked.items():
-        yield Figure(f"read {what}, p50 / p95", milliseconds(100, partial(program.send, path)), "ms", ALL_DAY)
+        budget = ADDS_UP if path == of_project else ALL_DAY
+        yield Figure(f"read {what}, p50 / p95", milliseconds(100, partial(program.send, path)), "ms", budget)
     service.forget_peaks()
     idle = service.memory("status", "VmRSS")
     took = seconds(partial(program.lines, f"{of_project}/annotations"))
