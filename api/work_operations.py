@@ -60,7 +60,11 @@ def _moment(text: str) -> datetime:
 
 def _rows_of(project: Project, found: QuerySet[Annotation]) -> Rows:
     names = bundle.names_of(project.ontology_set.all())
-    return Rows(found.select_related("item", "annotator"), partial(shown_marks, names), "item__position pk")
+    rows = found.select_related("item", "annotator").only(
+        *("layer", "started_at", "done_at", "changed_at", "revision", "annotator__username"),
+        *("item__position", "item__external_id", "item__text_version"),
+    )
+    return Rows(rows, partial(shown_marks, names), "item__position pk")
 
 
 work = ApiSection("Annotating", changes=Scope.ANNOTATE)
