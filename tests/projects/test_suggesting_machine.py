@@ -33,6 +33,10 @@ def relation_key(relation):
     return entity_key(relation.source), entity_key(relation.target), relation.label_id
 
 
+def key_of(mark):
+    return relation_key(mark) if isinstance(mark, Relation) else entity_key(mark)
+
+
 class Suggesting(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
@@ -129,20 +133,16 @@ class Suggesting(RuleBasedStateMachine):
         marks = [*annotation.entity_set.filter(**fields), *annotation.relation_set.filter(**fields)]
         return marks[which % len(marks)] if marks else None
 
-    def note(self, mark):
-        """It is not wanted as it is."""
-        key = relation_key if isinstance(mark, Relation) else entity_key
-        if mark.origin == "preannotation":
-            self.rejected.setdefault(mark.annotation_id, set()).add(key(mark))
-
     def decide(self, annotation, mark, decision):
-        """Do it unless it is refused; what was accepted is what is accepted then."""
-        concerned = mark.with_relations()
-        concerned = [type(each)._default_manager.get(pk=each.pk) for each in concerned]
+        """Do it unless it is refused; what is accepted then was accepted."""
+        concerned = [type(each)._default_manager.get(pk=each.pk) for each in mark.with_relations()]
+        before = [
+            (each, key_of(each)) for each in concerned
+        ]  # an end that somebody has made is gone when it is removed
         if decision():
-            for each in concerned:
-                if each == mark or decision.__name__ == "remove":
-                    self.note(each)
+            for each, key in before:
+                if each.origin == "preannotation" and (each == mark or decision.__name__ == "remove"):
+                    self.rejected.setdefault(each.annotation_id, set()).add(key)
         own = {"annotation": annotation, "status": "accepted"}
         self.accepted[annotation.pk] = {entity_key(e) for e in Entity.objects.filter(**own)} | {
             relation_key(r) for r in Relation.objects.filter(**own).select_related("source", "target")
