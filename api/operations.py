@@ -76,7 +76,8 @@ class Call(Request):
 class Rows(NamedTuple):
     """A list: a query set, which is put in the order of ``key``, or what is in memory; and what is shown of a part.
 
-    ``key`` is a unique column of whole numbers, or some that are unique together: the first ones lead there by an index."""
+    ``key`` names columns of whole numbers that are unique together, mostly one. A page begins at the first, by its index.
+    """
 
     rows: Any
     show: Callable[[Sequence[Any]], Iterable[dict[str, Any]]]
@@ -93,10 +94,9 @@ class Rows(NamedTuple):
             return [(str(number), row) for number, row in enumerate(self.rows[first : first + count], first + 1)]
         found = self.rows.order_by(*names)
         if last:
-            *same, up_to = zip(names, last, strict=True)
-            found = found.filter(**{f"{names[0]}__gte": last[0]}).exclude(
-                **dict(same), **{f"{up_to[0]}__lte": up_to[1]}
-            )
+            *leading, final = names
+            seen = dict(zip(leading, last, strict=False), **{f"{final}__lte": last[-1]})
+            found = found.filter(**{f"{names[0]}__gte": last[0]}).exclude(**seen)
         return [("-".join(str(_value_of(row, name)) for name in names), row) for row in found[:count]]
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from annotation_service.db import write
-from api.work_operations import LONGEST_WRITE
+from api.work_operations import FEW_CHANGES, LONGEST_WRITE
 from datasets.models import Annotation, Entity, Layer, Relation, TextCorrection
 from datasets.models.correction import cut_anew
 from ontologies.models import OntologyItem
@@ -372,7 +372,9 @@ def test_what_nobody_has_begun_is_told_when_it_is_asked_for(ask, put, project):
     assert len(ask("alice", "GET", "annotations").json()["results"]) == 1
 
 
-def test_whoever_asks_with_the_time_of_the_answer_misses_nothing(ask, put, item):
+@pytest.mark.parametrize("few", [0, FEW_CHANGES])
+def test_whoever_asks_with_the_time_of_the_answer_misses_nothing(ask, put, item, monkeypatch, few):
+    monkeypatch.setattr("api.work_operations.FEW_CHANGES", few)
     first = ask("alice", "GET", "annotations")
     since = first["Next-Changed-Since"]
     # What was stored in a transaction that ends after the answer has a time from before it.
@@ -418,7 +420,9 @@ def test_pages_follow_the_items_and_nothing_comes_twice_or_never(ask, project, l
 
 
 def test_a_cursor_leads_on_in_its_own_list_alone(ask):
-    assert ask("alice", "GET", "annotations?cursor=1-0").status_code == 200
+    for cursor in ("1-0", f"{'9' * 19}-{'9' * 19}", f"0-{'9' * 19}"):
+        assert ask("alice", "GET", f"annotations?cursor={cursor}").status_code == 200
+    assert ask("alice", "GET", f"members?cursor={'9' * 19}").json()["results"] == []  # what is in memory
     for path in ("annotations?cursor=1", "comments?cursor=1-1", "annotations?cursor=1-"):
         refused = ask("alice", "GET", path)
         assert refused.status_code == 422 and refused.json()["problems"][0]["place"] == "cursor"

@@ -57,7 +57,7 @@ def sources(service: Service) -> Iterator[Figure]:
     labels = [label.fullname for label in project.entity_ontology.labels()]
     keys = list(project.dataset.items().values_list("pk", flat=True))
     for annotator in annotators:
-        annotator.save()
+        annotator.save()  # loads what any first request does
     # Without what is mapped of the database's file, which grows with it.
     idle = peak = service.memory("status", "RssAnon")
 

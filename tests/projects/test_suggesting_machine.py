@@ -134,13 +134,12 @@ class Suggesting(RuleBasedStateMachine):
         return marks[which % len(marks)] if marks else None
 
     def decide(self, annotation, mark, decision):
-        """Do it unless it is refused; what is accepted then was accepted."""
+        """Do it unless it is refused, and note what is rejected and accepted then."""
         concerned = [type(each)._default_manager.get(pk=each.pk) for each in mark.with_relations()]
-        before = [
-            (each, key_of(each)) for each in concerned
-        ]  # an end that somebody has made is gone when it is removed
+        # Before: an end that somebody has made is gone when it is removed.
+        keys = [(each, key_of(each)) for each in concerned]
         if decision():
-            for each, key in before:
+            for each, key in keys:
                 if each.origin == "preannotation" and (each == mark or decision.__name__ == "remove"):
                     self.rejected.setdefault(each.annotation_id, set()).add(key)
         own = {"annotation": annotation, "status": "accepted"}
