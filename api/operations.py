@@ -88,7 +88,7 @@ class Rows(NamedTuple):
         names = self.key.split()
         last = [int(each) for each in cursor.split("-")] if cursor else []
         if len(last) not in (0, len(names)):
-            raise Refused("This is the cursor of another list.", place="cursor")
+            raise Refused("This is the cursor of another list. Follow “next” of a page of this one.", place="cursor")
         if not isinstance(self.rows, QuerySet):
             first = last[0] if last else 0
             return [(str(number), row) for number, row in enumerate(self.rows[first : first + count], first + 1)]
