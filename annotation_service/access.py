@@ -109,7 +109,7 @@ def can_edit(user: Person, thing: Blueprint) -> bool:
     if not thing.feature.is_on:
         return False
     if project := thing.its_project:
-        return Right.MANAGE in project.rights_of(user)
+        return thing.changed_with in project.rights_of(user)
     return user.is_staff or (can_create(user) and thing.owner_id == user.pk)
 
 

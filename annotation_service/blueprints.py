@@ -118,6 +118,8 @@ class Blueprint(Described):
 
     # Whether annotators of a project may read the project's copy.
     open_to_annotators = False
+    # What right in its project changes the project's copy.
+    changed_with: ClassVar[Right] = Right.MANAGE
     # What this installation must have switched on for more than reading them.
     feature: ClassVar[Feature] = Feature()
 

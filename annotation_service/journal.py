@@ -13,7 +13,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Max, Q, QuerySet
 
-from .blueprints import PagedBlueprint
 from .db import write
 from .inputs import Refused
 from .models import User
@@ -219,14 +218,18 @@ def _shared_item(one: JournalRow, other: JournalRow) -> str | None:
     return None
 
 
-class Journaled(PagedBlueprint):
-    """A blueprint that is edited step by step, with a journal in ``changes``."""
+class Journaled(models.Model):
+    """What is edited step by step, with a journal in ``changes``. Its class has ``locked_to_change`` and ``touch``, as in
+    `Described`."""
 
     change_class: ClassVar[type[Any]]  # a class of `Change`
 
     version = models.PositiveIntegerField(default=0, editable=False)
 
     changes: Any  # the manager of the rows that point to it
+    locked_to_change: Callable[[], Any]
+    touch: Callable[..., None]
+    updated_at: Any
     written: Any = None  # the row of what was done last with this object; None if nothing had to be changed
 
     class Meta:

@@ -61,7 +61,7 @@ class HistoryEntry(NamedTuple):
         return self.more() > 0 or len(self.steps) > len(shown) > 0 or any(step.is_cut() for step in shown)
 
 
-def history(request: Request, thing: Journaled) -> HttpResponse:
+def history(request: Request, thing: Any) -> HttpResponse:
     """The dialog or, from a further step on, what follows in it."""
     start = whole_number(request.GET.get("start", ""), digits=9) or 0
     found = thing.history(start=start, size=SHOWN_CHANGES + 1)

@@ -94,6 +94,7 @@ INSTALLED_APPS = [
     "projects",
     "annotations",
     "quality",
+    "graph",
     "api",
     "allauth",
     "allauth.account",

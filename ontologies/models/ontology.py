@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
 
-from annotation_service.blueprints import Existing, Right
+from annotation_service.blueprints import Existing, PagedBlueprint, Right
 from annotation_service.db import among, write
 from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
 from annotation_service.journal import FEW, Journaled
@@ -45,7 +45,7 @@ class Facts(NamedTuple):
     level_sizes: list[int]
 
 
-class Ontology(Journaled):
+class Ontology(Journaled, PagedBlueprint):
     """A tree of entity or relation labels."""
 
     open_to_annotators = True

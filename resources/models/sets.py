@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q, QuerySet, UniqueConstraint, Value
 
-from annotation_service.blueprints import Existing
+from annotation_service.blueprints import Existing, PagedBlueprint
 from annotation_service.db import among, count_of, write
 from annotation_service.inputs import Problems, Refused, clean_description, clean_title
 from annotation_service.journal import Journaled
@@ -28,7 +28,7 @@ class ResourceSetQuerySet(models.QuerySet["ResourceSet"]):
         return self.annotate(size=sum(counts, Value(0)))
 
 
-class ResourceSet(Journaled):
+class ResourceSet(Journaled, PagedBlueprint):
     """Rows about the labels of an entity ontology or, if these name relations, of both ontologies.
 
     A blueprint names labels of blueprints, a project's copy those of the project's own ontologies.

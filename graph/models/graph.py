@@ -1,0 +1,340 @@
+"""The graph of a project: surface forms, the nodes that people make of them, and the journal of that."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, ClassVar, Self
+
+from django.db import models
+from django.db.models import Q, UniqueConstraint
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from annotation_service import edits, journal, limits
+from annotation_service.blueprints import Right
+from annotation_service.db import among, store, write
+from annotation_service.http import Feature
+from annotation_service.inputs import Refused, check_text, normalized
+from annotation_service.journal import Entries, Journaled, JournalRow, Step
+from annotation_service.models import User
+from datasets.models import Dataset
+from datasets.models.item import folded
+from projects.models import Project
+
+MAX_IRI_CHARACTERS = 2000
+# So many nodes are merged at a time.
+MOST_MERGED = 5000
+LANGUAGES = ["arabic", "danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"]
+LANGUAGES += ["portuguese", "romanian", "russian", "spanish", "swedish"]
+"""Those that Snowball has a stemmer for."""
+
+
+@lru_cache(maxsize=4)
+def _stemmer(language: str) -> Any:
+    from nltk.stem.snowball import SnowballStemmer  # takes half a second
+
+    return lru_cache(maxsize=100_000)(SnowballStemmer(language).stem)
+
+
+def fold_words(text: str, stem: str = "") -> str:
+    """A surface form: without case, with one space for all white space and, with the name of a language, stemmed word by word
+    by its Snowball algorithm (https://snowballstem.org)."""
+    form = folded(text)
+    return " ".join(map(_stemmer(stem), form.split())) if stem else form
+
+
+def digest(label: str, form: str) -> str:
+    """The id of a form with a label, given by its uid: 32 hex digits, the same in all copies of a project."""
+    return blake2b(f"{label} {form}".encode(), digest_size=16).hexdigest()
+
+
+def clean_iri(value: str) -> str:
+    """Raises `Refused` for what is no absolute IRI."""
+    iri = normalized(check_text(value)).strip()
+    if iri and (":" not in iri or any(char in '<>"{}|^`\\' or char.isspace() for char in iri) or not iri.split(":")[1]):
+        raise Refused(
+            "An IRI begins with its scheme, and has no spaces: such as https://www.wikidata.org/entity/Q134574."
+        )
+    if len(iri) > MAX_IRI_CHARACTERS:
+        raise Refused(f"An IRI has at most {MAX_IRI_CHARACTERS} characters here.")
+    return iri
+
+
+def clean_short(value: str) -> str:
+    text = " ".join(normalized(check_text(value)).split())
+    if len(text) > limits.MAX_NAME_CHARACTERS:
+        raise Refused(f"At most {limits.MAX_NAME_CHARACTERS} characters are allowed; this has {len(text)}.")
+    return text
+
+
+class GraphChange(JournalRow):
+    """Forms are named by their ids, and two that are not the same by both: “…-…”."""
+
+    nouns = "form,forms"
+
+    graph = models.ForeignKey("graph.Graph", on_delete=models.RESTRICT, related_name="changes", db_index=False)
+
+    class Meta(JournalRow.Meta):
+        constraints = [UniqueConstraint(fields=["graph", "version"], name="graphchange_version")]
+
+    @classmethod
+    def steps_of(cls, changes: Sequence[Self], limit: int | None = None) -> list[tuple[Self, list[Step]]]:
+        if not changes:
+            return []
+        shown = [(change, list(change.items.items())[:limit]) for change in changes]
+        keys = {key for _, items in shown for key, _ in items}
+        states = [state for _, items in shown for _, entry in items for state in entry if state]
+        keys |= {state["node"] for state in states if state.get("node")}
+        known = changes[0].names(keys)
+        return [
+            (change, [step for key, entry in items for step in _steps(known, key, entry)]) for change, items in shown
+        ]
+
+    def names(self, keys: Collection[str]) -> dict[str, str]:
+        ids = {part for key in keys for part in key.split("-")}
+        forms = self.graph.forms.filter(digest__in=among(ids)).only("digest", "name", "words", "text")
+        named = {form.digest: str(form) for form in forms}
+        return {key: " and ".join(named.get(part, "a form") for part in key.split("-")) for key in keys}
+
+
+def _steps(known: Mapping[str, str], key: str, entry: Sequence[Any]) -> list[Step]:
+    before, after = entry
+    if before is None or after is None:
+        return [Step(known[key], "", before, after)]
+    return [
+        Step(known[key], _FIELDS[field], *(_shown(known, field, s[field]) for s in (before, after))) for field in after
+    ]
+
+
+_FIELDS = {"node": "node", "name": "name", "iri": "IRI", "external_id": "outside id"}
+
+
+def _shown(known: Mapping[str, str], field: str, value: Any) -> str:
+    if field == "node":
+        return known.get(value, "a form") if value else "its own"
+    return value or ""
+
+
+class NodeEdits(journal.Change):
+    """One operation on the nodes of a locked graph."""
+
+    def merge(self, target: str, others: Collection[str]) -> None:
+        """Let the forms of nodes belong to another one, each named by the id of any of its forms. They keep their names and IRIs
+        for when they are split off."""
+        graph: Graph = self.thing
+        standing = graph.standing([target, *others])
+        head = standing[target]
+        gone = {form.pk for form in standing.values()} - {head.pk}
+        rows = list(graph.forms.filter(Q(pk__in=among(gone)) | Q(node__in=among(gone))).select_related("node"))
+        self._move({row.digest: row.node and row.node.digest for row in rows}, head.digest)
+        missing = {name: values[0] for name in NAMED[1:] for values in [_said(standing.values(), name)] if values}
+        self.set(head.digest, {name: value for name, value in missing.items() if not getattr(head, name)})
+
+    def split(self, forms: Collection[str]) -> None:
+        """Let each of these forms be a node of its own again."""
+        found = self.thing.found(forms)
+        if standing := [form for form in found if form.node is None]:
+            raise Refused(f"“{standing[0]}” stands for its node. Split the other forms off instead.")
+        self._move({form.digest: form.node.digest for form in found}, None)
+
+    def set(self, form: str, values: Mapping[str, str], was: Mapping[str, str] | None = None) -> None:
+        """Name a node, or say what it is elsewhere. Raises `Conflict`, see `edits`."""
+        [row] = self.thing.found([form])
+        if changed := edits.changes(row, values, was or {}):
+            before = {name: getattr(row, name) for name in changed}
+            for name, value in changed.items():
+                setattr(row, name, value)
+            row.search_text = row.searched()
+            row.save(update_fields=[*changed, "search_text"])
+            self._note(form, before, changed)
+
+    def keep_apart(self, one: str, other: str) -> None:
+        """Never suggest again that two nodes are the same."""
+        pair = sorted(form.digest for form in self.thing.standing([one, other]).values())
+        if len(pair) < 2:
+            raise Refused("These are one node already.")
+        first, second = self.thing.found(pair)
+        if NotSame.objects.get_or_create(graph=self.thing, one=first, other=second)[1]:
+            self.items["-".join(pair)] = [None, {}]
+
+    def put_back(self, entries: Entries) -> None:
+        moved: dict[str | None, dict[str, str | None]] = {}
+        for key, (before, after) in entries.items():
+            if "-" in key:
+                one, other = self.thing.found(key.split("-"))
+                pair = {"graph": self.thing, "one": one, "other": other}
+                if before is None:
+                    NotSame.objects.filter(**pair).delete()
+                else:
+                    NotSame.objects.get_or_create(**pair)
+                self.items[key] = [after, before]
+                continue
+            if "node" in before:
+                moved.setdefault(before["node"], {})[key] = after["node"]
+            if rest := {name: value for name, value in before.items() if name != "node"}:
+                self.set(key, rest)
+        for node, forms in moved.items():
+            self._move(forms, node)
+
+    def _move(self, forms: Mapping[str, str | None], node: str | None) -> None:
+        """Let forms, which are given with their nodes of now, belong to the node of another one, or stand for themselves."""
+        head = self.thing.found([node])[0].pk if node else None
+        self.thing.forms.filter(digest__in=among(forms.keys())).update(node=head)
+        for form, before in forms.items():
+            self._note(form, {"node": before}, {"node": node})
+
+    def _note(self, form: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+        first, _ = self.items.get(form, ({}, {}))
+        self.items[form] = [{**before, **first}, {**self.items.get(form, ({}, {}))[1], **after}]
+
+
+def _said(forms: Iterable["SurfaceForm"], name: str) -> list[str]:
+    return [value for form in forms if (value := getattr(form, name))]
+
+
+NAMED = ("name", "iri", "external_id")
+
+
+class Graph(Journaled):
+    """How the graph of a project is made of its marks."""
+
+    change_class = NodeEdits
+    changed_with: ClassVar[Right] = Right.REVIEW
+    feature: ClassVar[Feature] = Feature()
+
+    dataset = models.OneToOneField(Dataset, primary_key=True, on_delete=models.RESTRICT, related_name="graph")
+    # The language by which words are stemmed, if any.
+    stem = models.CharField(max_length=12, blank=True)
+    # Of all marks when they were counted last, and when that was.
+    signature = models.CharField(max_length=150, editable=False)
+    counted_at = models.DateTimeField(null=True, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    forms: Any
+
+    def __str__(self) -> str:
+        return f"the graph of “{self.project}”"
+
+    @classmethod
+    def of(cls, project: Project) -> "Graph":
+        graph, _ = cls.objects.select_related("dataset__project").get_or_create(dataset=project.dataset)
+        return graph
+
+    @property
+    def project(self) -> Any:
+        return self.dataset.project
+
+    its_project = project
+
+    def get_absolute_url(self) -> str:
+        return f"/projects/{self.project.pk}/graph/"
+
+    def locked(self) -> "Graph":
+        graph = Graph.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
+        if graph is None:
+            raise Refused("The project was deleted meanwhile.")
+        graph.dataset = self.dataset
+        return graph
+
+    def locked_to_change(self) -> "Graph":
+        self.project.locked()  # first, as everybody does; refused if it is archived
+        return self.locked()
+
+    def touch(self, **values: Any) -> None:
+        store(self, updated_at=timezone.now(), **values)
+
+    def edit(self, *, stem: str, was: Mapping[str, str] | None = None) -> None:
+        """Let words be folded in another way. Merges of the forms of before rest until they are folded so again."""
+        if stem and stem not in LANGUAGES:
+            raise Refused(f"Words are stemmed in one of these languages: {', '.join(LANGUAGES)}.")
+        with write():
+            graph = self.locked_to_change()
+            if changed := edits.changes(graph, {"stem": stem}, was or {}):
+                graph.touch(**changed)
+                self.stem = stem
+
+    def found(self, forms: Collection[str]) -> "list[SurfaceForm]":
+        """Those with these ids, in the order of these. Raises `Refused` if one is not there."""
+        known = {form.digest: form for form in self.forms.filter(digest__in=among(set(forms))).select_related("node")}
+        if len(known) < len(set(forms)):
+            raise Refused("There is no such node in this graph. Reload the page.")
+        return [known[form] for form in forms]
+
+    def standing(self, forms: Collection[str]) -> "dict[str, SurfaceForm]":
+        """The forms that stand for the nodes of these, by the ids of these."""
+        return {form.digest: form.node or form for form in self.found(forms)}
+
+    # --- What people do with nodes ---
+
+    def merge(self, target: str, others: Collection[str], *, by: User) -> None:
+        """Make one node of several, given by ids of forms: that of ``target`` stands for it."""
+        if len(others) > MOST_MERGED:
+            raise Refused(f"At most {MOST_MERGED:,} nodes are merged at a time.")
+        with self.changing("merge", by=by) as change:
+            change.merge(target, others)
+
+    def split(self, forms: Collection[str], *, by: User) -> None:
+        """Take forms out of their nodes."""
+        with self.changing("split", by=by) as change:
+            change.split(forms)
+
+    def name_node(self, form: str, *, by: User, was: Mapping[str, str] | None = None, **values: str) -> None:
+        """Give a node another ``name``, ``iri`` or ``external_id``; an empty text takes it away."""
+        cleaned = {name: CLEANED[name](value) for name, value in values.items()}
+        with self.changing("name", by=by) as change:
+            change.set(form, cleaned, was)
+
+    def keep_apart(self, one: str, other: str, *, by: User) -> None:
+        """Decide that two nodes are not the same."""
+        with self.changing("keep apart", by=by) as change:
+            change.keep_apart(one, other)
+
+
+CLEANED = {"name": clean_short, "iri": clean_iri, "external_id": clean_short}
+
+
+class SurfaceForm(models.Model):
+    """Words as `fold_words` folds them, marked with a label. A form that belongs to no other ``node`` stands for one: itself and
+    those that belong to it; a node has the label, the name and the IRI of the form that stands for it."""
+
+    graph = models.ForeignKey(Graph, on_delete=models.RESTRICT, related_name="forms", db_index=False)
+    digest = models.CharField(max_length=32)
+    # Not a foreign key: a label may be deleted as soon as no mark has it.
+    label = models.BigIntegerField()
+    text = models.TextField()
+    # As they were first found, without being stemmed; empty where that is the same.
+    words = models.TextField(blank=True)
+    node = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.RESTRICT, db_constraint=False, related_name="further_forms"
+    )
+    name = models.CharField(max_length=limits.MAX_NAME_CHARACTERS, blank=True)
+    iri = models.CharField(max_length=MAX_IRI_CHARACTERS, blank=True)
+    external_id = models.CharField(max_length=limits.MAX_NAME_CHARACTERS, blank=True)
+    search_text = models.TextField(editable=False)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["graph", "digest"], name="form_once")]
+
+    def __str__(self) -> str:
+        return self.name or self.words or self.text
+
+    def searched(self) -> str:
+        return "\n".join([self.words or self.text, *(folded(getattr(self, name)) for name in NAMED)])
+
+
+STANDING = Coalesce("node", "pk")
+"""Of a form, the key of the one that stands for its node."""
+
+
+class NotSame(models.Model):
+    """Two nodes that look alike, and are not the same: by the forms that stood for them. The id of ``one`` is the smaller."""
+
+    graph = models.ForeignKey(Graph, on_delete=models.RESTRICT, db_index=False)
+    one = models.ForeignKey(SurfaceForm, on_delete=models.RESTRICT, related_name="+", db_index=False)
+    other = models.ForeignKey(SurfaceForm, on_delete=models.RESTRICT, related_name="+", db_index=False)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["graph", "one", "other"], name="not_same_once")]
+
+    def __str__(self) -> str:
+        return f"{self.one} is not {self.other}"
