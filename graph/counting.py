@@ -10,7 +10,7 @@ from django.db.models import CharField, Count, Exists, F, OuterRef, Q, Sum, Valu
 from django.db.models.functions import Cast, Coalesce, Concat
 from django.utils import timezone
 
-from annotation_service.db import among, keys, snapshot, store, write
+from annotation_service.db import among, execute, keys, snapshot, store, write
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.models import GIVEN, Annotation, Entity, Item, Layer, Mark, Relation
@@ -36,7 +36,7 @@ _TOTALS = (
     (ItemEdge, EdgeTotal, ("subject_id", "object_id", "label", "voice"), ("marks",)),
 )
 _ADD = """
-INSERT INTO {total} (graph_id, {by}, {sums}) SELECT %s, {by}, {added} FROM {table} WHERE item_id IN ({items}) GROUP BY {by}
+INSERT INTO {total} (graph_id, {by}, {sums}) SELECT %(graph)s, {by}, {added} FROM {table} WHERE item_id IN ({items}) GROUP BY {by}
     ON CONFLICT ({by}) DO UPDATE SET {new}
 """
 
@@ -199,7 +199,7 @@ def signature_now(graph: Graph) -> str:
 
 
 def stale(graph: Graph) -> Iterator[dict[int, str]]:
-    """The keys of items whose counts are not those of now, some at a time, with their signatures; those without marks have none."""
+    """The keys of items whose counts are not those of now, some at a time, with their signatures; one without marks has none."""
     marked = _annotations(graph).filter(item=OuterRef("item"))
     gone, last = CountedItem.objects.filter(~Exists(marked), graph=graph).order_by("item"), 0
     while some := list(gone.filter(item__gt=last).values_list("item", flat=True)[:ITEMS_READ]):
@@ -267,8 +267,9 @@ def _store(graph: Graph, rows: Sequence[tuple[int, str, ItemCounts]]) -> None:
         _insert("graph_itemnode (item_id, form_id, voice, marks, relations)", nodes)
         _insert("graph_itemedge (item_id, subject_id, label, object_id, voice, marks)", edges)
         _add_up(graph, items, 1)
-        for total in (NodeTotal, EdgeTotal):
-            total._default_manager.filter(graph=graph, marks=0)._raw_delete(connection.alias)
+        for _, total, *_ in _TOTALS:
+            # Written out, as the condition of an index is.
+            execute(f"DELETE FROM {total._meta.db_table} WHERE graph_id = %(graph)s AND marks = 0", {"graph": graph.pk})
 
 
 def _insert(columns: str, rows: Iterable[tuple[int, ...]]) -> None:
@@ -291,8 +292,7 @@ def _add_up(graph: Graph, items: Collection[int], sign: int) -> None:
             items=keys(items),
             new=", ".join(f"{each} = {table}.{each} + excluded.{each}" for each in sums),
         )
-        with connection.cursor() as cursor:
-            cursor.execute(statement, [graph.pk])
+        execute(statement, {"graph": graph.pk})
 
 
 def _stored_forms(graph: Graph, counts: Collection[ItemCounts]) -> dict[str, int]:

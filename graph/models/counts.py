@@ -5,7 +5,7 @@ least so many people agree about, see `at_least`.
 """
 
 from django.db import models
-from django.db.models import Index, UniqueConstraint
+from django.db.models import Index, Q, UniqueConstraint
 
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE
@@ -95,7 +95,10 @@ class NodeTotal(_Node):
 
     class Meta:
         constraints = [UniqueConstraint(fields=["form", "voice"], name="node_total_once")]
-        indexes = [Index(fields=["graph", "voice"], name="nodes_of_voice")]
+        indexes = [
+            Index(fields=["graph", "voice"], name="nodes_of_voice"),
+            Index(fields=["graph"], condition=Q(marks=0), name="nodes_of_nobody"),
+        ]
 
 
 class EdgeTotal(_Edge):
@@ -106,4 +109,5 @@ class EdgeTotal(_Edge):
         indexes = [
             Index(fields=["graph", "voice"], name="edges_of_voice"),
             Index(fields=["object", "voice"], name="edges_to"),
+            Index(fields=["graph"], condition=Q(marks=0), name="edges_of_nobody"),
         ]

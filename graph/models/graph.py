@@ -1,6 +1,7 @@
 """The graph of a project: surface forms, the nodes that people make of them, and the journal of that."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, ClassVar, Self
@@ -24,6 +25,7 @@ from projects.models import Project
 MAX_IRI_CHARACTERS = 2000
 # So many nodes are merged at a time.
 MOST_MERGED = 5000
+TAKEN_PREFIXES = ("oa", "owl", "prov", "rdf", "rdfs", "sh", "skos", "xsd")
 LANGUAGES = ["arabic", "danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"]
 LANGUAGES += ["portuguese", "romanian", "russian", "spanish", "swedish"]
 """Those that Snowball has a stemmer for."""
@@ -65,6 +67,26 @@ def clean_short(value: str) -> str:
     if len(text) > limits.MAX_NAME_CHARACTERS:
         raise Refused(f"At most {limits.MAX_NAME_CHARACTERS} characters are allowed; this has {len(text)}.")
     return text
+
+
+def clean_stem(value: str) -> str:
+    if value and value not in LANGUAGES:
+        raise Refused(f"Words are stemmed in one of these languages: {', '.join(LANGUAGES)}.")
+    return value
+
+
+def clean_prefix(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,19}", value):
+        raise Refused("A prefix has 1 to 20 letters, digits, “-” and “_”, and begins with a letter.")
+    if value in TAKEN_PREFIXES:
+        raise Refused(f"“{value}” is taken: these prefixes stand for something else: {', '.join(TAKEN_PREFIXES)}.")
+    return value
+
+
+def clean_namespace(value: str) -> str:
+    if not (iri := clean_iri(value)) or iri[-1] not in "/#":
+        raise Refused("A namespace is an IRI that ends with “/” or “#”, such as https://example.org/graph/.")
+    return iri
 
 
 class GraphChange(JournalRow):
@@ -205,6 +227,9 @@ class Graph(Journaled):
     dataset = models.OneToOneField(Dataset, primary_key=True, on_delete=models.RESTRICT, related_name="graph")
     # The language by which words are stemmed, if any.
     stem = models.CharField(max_length=12, blank=True)
+    # What files in RDF call it all: IRIs that begin with the namespace, written short with the prefix.
+    prefix = models.CharField(max_length=20, default="kg")
+    namespace = models.CharField(max_length=MAX_IRI_CHARACTERS, default="https://example.org/graph/")
     # Of all marks when they were counted last, and when that was.
     signature = models.CharField(max_length=150, editable=False)
     counted_at = models.DateTimeField(null=True, editable=False)
@@ -243,15 +268,15 @@ class Graph(Journaled):
     def touch(self, **values: Any) -> None:
         store(self, updated_at=timezone.now(), **values)
 
-    def edit(self, *, stem: str, was: Mapping[str, str] | None = None) -> None:
-        """Let words be folded in another way. Merges of the forms of before rest until they are folded so again."""
-        if stem and stem not in LANGUAGES:
-            raise Refused(f"Words are stemmed in one of these languages: {', '.join(LANGUAGES)}.")
+    def edit(self, *, was: Mapping[str, str] | None = None, **values: str) -> None:
+        """Change the ``stem``, the ``prefix`` or the ``namespace``. Merges of forms that were folded in another way rest until they
+        are folded so again."""
+        cleaned = {name: CLEANED[name](value) for name, value in values.items()}
         with write():
             graph = self.locked_to_change()
-            if changed := edits.changes(graph, {"stem": stem}, was or {}):
+            if changed := edits.changes(graph, cleaned, was or {}):
                 graph.touch(**changed)
-                self.stem = stem
+                self.refresh_from_db()
 
     def found(self, forms: Collection[str]) -> "list[SurfaceForm]":
         """Those with these ids, in the order of these. Raises `Refused` if one is not there."""
@@ -290,7 +315,14 @@ class Graph(Journaled):
             change.keep_apart(one, other)
 
 
-CLEANED = {"name": clean_short, "iri": clean_iri, "external_id": clean_short}
+CLEANED: dict[str, Callable[[str], str]] = {
+    "name": clean_short,
+    "iri": clean_iri,
+    "external_id": clean_short,
+    "stem": clean_stem,
+    "prefix": clean_prefix,
+    "namespace": clean_namespace,
+}
 
 
 class SurfaceForm(models.Model):

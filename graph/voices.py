@@ -1,0 +1,97 @@
+"""Whose marks a graph is made of, and what these say in an item."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.db.models import Q
+
+from annotation_service.inputs import Refused
+from annotation_service.models import User, fold
+from annotation_service.words import cut
+from datasets.models import Annotation, Layer
+from projects.models import Project
+from projects.work_export import people_in
+from quality.comparison import GIVEN_VOICE
+from quality.voices import GOLD_VOICE
+
+from .counting import Edge, Folding, Form, ReadItem, ReadMark
+from .models.counts import at_least
+
+GOLD, GIVEN, ALL = "gold", "given", "all"
+IN_WORDS = {GOLD: "Gold", GIVEN: "What came with the dataset", ALL: "Everybody"}
+
+
+class Source(NamedTuple):
+    """Where the marks of a graph come from: ``name`` is that of a person or one of `IN_WORDS`; of everybody those marks that at
+    least so many people agree about."""
+
+    name: str
+    voice: int
+    agreed: int = 1
+
+    def __str__(self) -> str:
+        words = IN_WORDS.get(self.name, self.name)
+        return f"{words}, agreed by {self.agreed}" if self.agreed > 1 else words
+
+    @property
+    def annotations(self) -> Q:
+        """Those that hold its marks."""
+        if self.name == GIVEN:
+            return Q(layer=Layer.GIVEN)
+        if self.name == GOLD:
+            return Q(layer=Layer.GOLD, done_at__isnull=False)
+        begun = Q(layer=Layer.OWN, started_at__isnull=False)
+        return begun if self.name == ALL else begun & Q(annotator=self.voice)
+
+
+def sources_of(project: Project) -> list[tuple[str, str]]:
+    """Those with marks in a project: a name as addresses and the command take it, and what people read. The first is where one
+    begins: the gold where there is any."""
+    people = [(person.username, str(person)) for person in people_in(project)]
+    found = [(GOLD, IN_WORDS[GOLD])] if project.dataset.decided_items().exists() else []
+    found += [(ALL, IN_WORDS[ALL])] if people else []
+    return [*found, (GIVEN, IN_WORDS[GIVEN]), *people]
+
+
+def source_named(project: Project, name: str, agreed: int = 1) -> Source:
+    """Raises `Refused` for nobody."""
+    if agreed > 1 and name != ALL:
+        raise Refused("Agreement is that of everybody: only with them a number of people is named.", place="agreed")
+    if name in IN_WORDS:
+        voices = {GOLD: GOLD_VOICE, GIVEN: GIVEN_VOICE, ALL: at_least(max(agreed, 1))}
+        return Source(name, voices[name], max(agreed, 1))
+    begun = Annotation.objects.filter(item__dataset=project.dataset, started_at__isnull=False)
+    people = User.objects.filter(pk__in=begun.order_by().values("annotator"))
+    if person := people.filter(username_folded=fold(name.removeprefix("@"))).first():
+        return Source(person.username, person.pk)
+    raise Refused(f"“{cut(name, 60)}” has begun no item. Say {GOLD}, {GIVEN}, {ALL} or a user name.", place="source")
+
+
+class Statement(NamedTuple):
+    """What a source says at a place of an item: that there is a form, or an edge between two; with all marks that say so."""
+
+    what: Form | Edge
+    place: tuple[tuple[int, int, int], ...]
+    """Of a form the tokens and the label, of an edge those of both ends."""
+    marks: list[ReadMark]
+
+
+def statements(source: Source, folding: Folding, item: ReadItem) -> tuple[list[Statement], list[Statement]]:
+    """What is said in an item that was read with the annotations of the source: of entities, in the order of their tokens, and of
+    relations."""
+    entities: dict[tuple[int, int, int], Statement] = {}
+    relations: dict[tuple[tuple[int, int, int], int, tuple[int, int, int]], Statement] = {}
+    places = {}
+    for mark in item.entities:
+        place = places[mark.pk] = (*mark.place, mark.label)
+        entities.setdefault(place, Statement(folding.form(item, mark), (place,), [])).marks.append(mark)
+    for mark in item.relations:
+        if mark.place[0] in places and mark.place[1] in places:
+            ends = subject, object = places[mark.place[0]], places[mark.place[1]]
+            edge = Edge(entities[subject].what, mark.label, entities[object].what)  # type: ignore[arg-type]
+            relations.setdefault((subject, mark.label, object), Statement(edge, ends, [])).marks.append(mark)
+    return _agreed(source, sorted(entities.values(), key=lambda each: each.place)), _agreed(source, relations.values())
+
+
+def _agreed(source: Source, found: Iterable[Statement]) -> list[Statement]:
+    return [each for each in found if len(each.marks) >= source.agreed]
