@@ -1,9 +1,9 @@
 """Counting how often nodes and edges are marked: of each item once, and again where something has changed."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from django.db import connection
 from django.db.models import CharField, Count, Exists, F, OuterRef, Q, Sum, Value
@@ -14,6 +14,8 @@ from annotation_service.db import among, execute, keys, snapshot, store, write
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.models import GIVEN, Annotation, Entity, Item, Layer, Mark, Relation
+from datasets.models.broken import judge_of
+from datasets.models.judged import broken_in
 from datasets.portions import by_keys, portions
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE
@@ -32,8 +34,8 @@ VOICES = (
 )
 """Whose marks are counted: unbegun work is nobody's."""
 _TOTALS = (
-    (ItemNode, NodeTotal, ("form_id", "voice"), ("marks", "relations")),
-    (ItemEdge, EdgeTotal, ("subject_id", "object_id", "label", "voice"), ("marks",)),
+    (ItemNode, NodeTotal, ("form_id", "voice"), ("marks", "relations", "broken")),
+    (ItemEdge, EdgeTotal, ("subject_id", "object_id", "label", "voice"), ("marks", "broken")),
 )
 _ADD = """
 INSERT INTO {total} (graph_id, {by}, {sums}) SELECT %(graph)s, {by}, {added} FROM {table} WHERE item_id IN ({items}) GROUP BY {by}
@@ -54,44 +56,6 @@ class Edge(NamedTuple):
     subject: Form
     label: int
     object: Form
-
-
-class ItemCounts:
-    """What the marks of an item count: by voices and forms marks and relations, by voices and edges marks."""
-
-    def __init__(self) -> None:
-        self.nodes: Counter[tuple[int, Form]] = Counter()
-        self.ends: Counter[tuple[int, Form]] = Counter()
-        self.edges: Counter[tuple[int, Edge]] = Counter()
-        self._people: dict[Any, int] = defaultdict(int)
-
-    def add(self, voice: int, entities: Mapping[Any, Form], relations: Mapping[Any, Edge]) -> None:
-        """The marks of a voice, by what they say."""
-        for said, form in entities.items():
-            self.nodes[voice, form] += 1
-            self._agree(voice, said, self.nodes, form)
-        for said, edge in relations.items():
-            self.edges[voice, edge] += 1
-            self._agree(voice, said, self.edges, edge)
-            for form in (edge.subject, edge.object):
-                self.ends[voice, form] += 1
-                if voice > GIVEN_VOICE:
-                    self._count_agreed(self.ends, self._people[said], form)
-
-    def __len__(self) -> int:
-        return len(self.nodes) + len(self.edges)
-
-    def _agree(self, voice: int, said: Any, counter: Counter[Any], thing: Any) -> None:
-        """Another person says what so many have said before: all of them count for what is said by at least one more."""
-        if voice > GIVEN_VOICE:
-            self._people[said] += 1
-            self._count_agreed(counter, self._people[said], thing)
-
-    @staticmethod
-    def _count_agreed(counter: Counter[Any], people: int, thing: Any) -> None:
-        for number in range(1, people):
-            counter[at_least(number), thing] += 1
-        counter[at_least(people), thing] += people
 
 
 # --- Reading -------------------------------------------------------------------------------------------------------------
@@ -121,7 +85,7 @@ def read_items(items: Collection[int], voices: Q = VOICES) -> Iterator[ReadItem]
     `snapshot`."""
     annotations = Annotation.objects.filter(voices, item__in=among(list(items))).order_by("pk")
     whose = {
-        pk: (item, annotator or (GIVEN_VOICE if layer == Layer.GIVEN else GOLD_VOICE))
+        pk: (item, _voice_of(layer, annotator))
         for pk, item, layer, annotator in annotations.values_list("pk", "item", "layer", "annotator")
     }
     counted = Q(annotation__in=among(list(whose))) & (
@@ -137,6 +101,10 @@ def read_items(items: Collection[int], voices: Q = VOICES) -> Iterator[ReadItem]
     for pk, tokens, text in texts.values_list("pk", "tokens", "search_text"):
         cleaned = CleanedText.unfolded(tokens, text, len(text))
         yield ReadItem(pk, tokens, cleaned, marks[Entity][pk], marks[Relation][pk])
+
+
+def _voice_of(layer: str, annotator: int | None) -> int:
+    return annotator or (GIVEN_VOICE if layer == Layer.GIVEN else GOLD_VOICE)
 
 
 class Folding:
@@ -156,20 +124,73 @@ class Folding:
         text = fold_words(words, self._stem) if self._stem else plain
         return Form(digest(self._uids.get(label, ""), text), label, text, plain if plain != text else "")
 
-    def count(self, item: ReadItem) -> ItemCounts:
-        counts = ItemCounts()
-        by_voice: dict[int, tuple[dict[Any, Form], dict[Any, Edge]]] = defaultdict(lambda: ({}, {}))
-        said = {}
-        for mark in item.entities:
-            said[mark.pk] = (*mark.place, mark.label), self.form(item, mark)
-            by_voice[mark.voice][0][said[mark.pk][0]] = said[mark.pk][1]
-        for mark in item.relations:
-            if all(end in said for end in mark.place):
-                (source, subject), (target, object) = (said[end] for end in mark.place)
-                by_voice[mark.voice][1][source, mark.label, target] = Edge(subject, mark.label, object)
-        for voice, (entities, relations) in by_voice.items():
-            counts.add(voice, entities, relations)
+
+class Statement(NamedTuple):
+    """What is said at a place of an item: that there is a form, or an edge between two; with all marks that say so."""
+
+    what: Form | Edge
+    place: tuple[Any, ...]
+    """Of a form the first and last token and the label; of an edge such a place, its label and the other place."""
+    marks: list[ReadMark]
+
+
+def statements_in(item: ReadItem, folding: Folding) -> tuple[list[Statement], list[Statement]]:
+    """Those that entities make, in the order of their tokens, and those of relations."""
+    entities: dict[Any, Statement] = {}
+    relations: dict[Any, Statement] = {}
+    places = {}
+    for mark in item.entities:
+        place = places[mark.pk] = (*mark.place, mark.label)
+        entities.setdefault(place, Statement(folding.form(item, mark), place, [])).marks.append(mark)
+    for mark in item.relations:
+        source, target = (places.get(end) for end in mark.place)
+        if source and target:
+            edge = Edge(entities[source].what, mark.label, entities[target].what)  # type: ignore[arg-type]
+            new = Statement(edge, (source, mark.label, target), [])
+            relations.setdefault(new.place, new).marks.append(mark)
+    return sorted(entities.values(), key=lambda each: each.place), list(relations.values())
+
+
+Counts = dict[Any, list[int]]
+
+
+class ItemCounts(NamedTuple):
+    """What the marks of an item count: by voice and form marks, ends of relations, and marks that break rules; by voice and edge
+    marks, and those that break rules."""
+
+    nodes: Counts
+    edges: Counts
+
+    @classmethod
+    def of(cls, item: ReadItem, folding: Folding, broken: Collection[tuple[int, str]]) -> Self:
+        """``broken`` are the voices and uids of the marks that break rules."""
+        counts = cls(defaultdict(lambda: [0, 0, 0]), defaultdict(lambda: [0, 0]))
+        entities, relations = statements_in(item, folding)
+        for said in entities:
+            for voice, marks, flaws in _voices(said, broken):
+                row = counts.nodes[voice, said.what]
+                row[0] += marks
+                row[2] += flaws
+        for said in relations:
+            for voice, marks, flaws in _voices(said, broken):
+                row = counts.edges[voice, said.what]
+                row[0] += marks
+                row[1] += flaws
+                for form in (said.what.subject, said.what.object):  # type: ignore[union-attr]
+                    counts.nodes[voice, form][1] += marks
         return counts
+
+    @property
+    def size(self) -> int:
+        return len(self.nodes) + len(self.edges)
+
+
+def _voices(said: Statement, broken: Collection[tuple[int, str]]) -> Iterator[tuple[int, int, int]]:
+    """Who says so, with how many marks, and how many of these break rules: everybody, and what so many people agree about."""
+    flaws = {mark.voice: (mark.voice, mark.uid) in broken for mark in said.marks}
+    yield from ((voice, 1, flaw) for voice, flaw in flaws.items())
+    people = [flaw for voice, flaw in flaws.items() if voice > GIVEN_VOICE]
+    yield from ((at_least(number), len(people), sum(people)) for number in range(1, len(people) + 1))
 
 
 # --- What is kept --------------------------------------------------------------------------------------------------------
@@ -183,7 +204,8 @@ def _parts() -> list[Any]:
 
 
 def _signature(graph: Graph) -> Concat:
-    parts: list[Any] = [Value(graph.stem)]
+    judge = judge_of(graph.pk)
+    parts: list[Any] = [Value(f"{graph.stem} {judge.key if judge else ''}")]
     for part in _parts():
         parts += [Value(" "), Coalesce(Cast(part, CharField()), Value("0"))]
     return Concat(*parts, output_field=CharField())
@@ -234,13 +256,25 @@ def refresh(graph: Graph, progress: Progress = no_progress) -> None:
         for first in range(0, len(changed), ITEMS_AT_ONCE):
             some = list(changed)[first : first + ITEMS_AT_ONCE]
             with snapshot():
-                counts = {item.pk: folding.count(item) for item in read_items(some)}
-            rows = [(pk, changed[pk], counts.get(pk, ItemCounts())) for pk in some]
-            for few in portions(rows, lambda row: len(row[2]), most=ITEMS_AT_ONCE, heaviest=ROWS_AT_ONCE):
+                broken = _broken(graph, some)
+                counts = {item.pk: ItemCounts.of(item, folding, broken[item.pk]) for item in read_items(some)}
+            rows = [(pk, changed[pk], counts.get(pk, ItemCounts({}, {}))) for pk in some]
+            for few in portions(rows, lambda row: row[2].size, most=ITEMS_AT_ONCE, heaviest=ROWS_AT_ONCE):
                 _store(graph, few)
     with write():
         store(graph.locked(), signature=signature, counted_at=timezone.now())
     graph.signature = signature
+
+
+def _broken(graph: Graph, items: Sequence[int]) -> Mapping[int, set[tuple[int, str]]]:
+    """The voices and uids of marks that break rules, by items: both of two entities or, where its ends do not suit it, the
+    relation."""
+    found: dict[int, set[tuple[int, str]]] = defaultdict(set)
+    if judge := judge_of(graph.pk):
+        for row in broken_in(judge, items):
+            voice = _voice_of(row.annotation.layer, row.annotation.annotator_id)
+            found[row.annotation.item_id] |= {(voice, uid) for uids in row.places for uid in uids[2:] or uids}
+    return found
 
 
 def _store(graph: Graph, rows: Sequence[tuple[int, str, ItemCounts]]) -> None:
@@ -255,17 +289,17 @@ def _store(graph: Graph, rows: Sequence[tuple[int, str, ItemCounts]]) -> None:
         now = [(pk, signature, counts) for pk, signature, counts in rows if signature]
         CountedItem.objects.bulk_create(CountedItem(item=pk, graph=graph, signature=sign) for pk, sign, _ in now)
         nodes = (
-            (pk, forms[form.digest], voice, marks, counts.ends[voice, form])
+            (pk, forms[form.digest], voice, *row)
             for pk, _, counts in now
-            for (voice, form), marks in counts.nodes.items()
+            for (voice, form), row in counts.nodes.items()
         )
         edges = (
-            (pk, forms[edge.subject.digest], edge.label, forms[edge.object.digest], voice, marks)
+            (pk, forms[edge.subject.digest], edge.label, forms[edge.object.digest], voice, *row)
             for pk, _, counts in now
-            for (voice, edge), marks in counts.edges.items()
+            for (voice, edge), row in counts.edges.items()
         )
-        _insert("graph_itemnode (item_id, form_id, voice, marks, relations)", nodes)
-        _insert("graph_itemedge (item_id, subject_id, label, object_id, voice, marks)", edges)
+        _insert("graph_itemnode (item_id, form_id, voice, marks, relations, broken)", nodes)
+        _insert("graph_itemedge (item_id, subject_id, label, object_id, voice, marks, broken)", edges)
         _add_up(graph, items, 1)
         for _, total, *_ in _TOTALS:
             # Written out, as the condition of an index is.

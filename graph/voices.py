@@ -1,6 +1,5 @@
 """Whose marks a graph is made of, and what these say in an item."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from django.db.models import Q
@@ -14,7 +13,7 @@ from projects.work_export import people_in
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE
 
-from .counting import Edge, Folding, Form, ReadItem, ReadMark
+from .counting import Folding, ReadItem, Statement, statements_in
 from .models.counts import at_least
 
 GOLD, GIVEN, ALL = "gold", "given", "all"
@@ -67,31 +66,11 @@ def source_named(project: Project, name: str, agreed: int = 1) -> Source:
     raise Refused(f"“{cut(name, 60)}” has begun no item. Say {GOLD}, {GIVEN}, {ALL} or a user name.", place="source")
 
 
-class Statement(NamedTuple):
-    """What a source says at a place of an item: that there is a form, or an edge between two; with all marks that say so."""
-
-    what: Form | Edge
-    place: tuple[tuple[int, int, int], ...]
-    """Of a form the tokens and the label, of an edge those of both ends."""
-    marks: list[ReadMark]
-
-
 def statements(source: Source, folding: Folding, item: ReadItem) -> tuple[list[Statement], list[Statement]]:
-    """What is said in an item that was read with the annotations of the source: of entities, in the order of their tokens, and of
-    relations."""
-    entities: dict[tuple[int, int, int], Statement] = {}
-    relations: dict[tuple[tuple[int, int, int], int, tuple[int, int, int]], Statement] = {}
-    places = {}
-    for mark in item.entities:
-        place = places[mark.pk] = (*mark.place, mark.label)
-        entities.setdefault(place, Statement(folding.form(item, mark), (place,), [])).marks.append(mark)
-    for mark in item.relations:
-        if mark.place[0] in places and mark.place[1] in places:
-            ends = subject, object = places[mark.place[0]], places[mark.place[1]]
-            edge = Edge(entities[subject].what, mark.label, entities[object].what)  # type: ignore[arg-type]
-            relations.setdefault((subject, mark.label, object), Statement(edge, ends, [])).marks.append(mark)
-    return _agreed(source, sorted(entities.values(), key=lambda each: each.place)), _agreed(source, relations.values())
+    """What a source says in an item that was read with its ``annotations``: `statements_in`."""
+    entities, relations = statements_in(item, folding)
+    return _agreed(source, entities), _agreed(source, relations)
 
 
-def _agreed(source: Source, found: Iterable[Statement]) -> list[Statement]:
+def _agreed(source: Source, found: list[Statement]) -> list[Statement]:
     return [each for each in found if len(each.marks) >= source.agreed]

@@ -39,6 +39,8 @@ class _Count(models.Model):
 
     voice = models.BigIntegerField()
     marks = models.IntegerField()
+    # How many of these break rules.
+    broken = models.IntegerField()
 
     class Meta:
         abstract = True

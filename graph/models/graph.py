@@ -269,8 +269,8 @@ class Graph(Journaled):
         store(self, updated_at=timezone.now(), **values)
 
     def edit(self, *, was: Mapping[str, str] | None = None, **values: str) -> None:
-        """Change the ``stem``, the ``prefix`` or the ``namespace``. Merges of forms that were folded in another way rest until they
-        are folded so again."""
+        """Change the ``stem``, the ``prefix`` or the ``namespace``. Merges of forms that were folded in another way rest until
+        words are folded so again."""
         cleaned = {name: CLEANED[name](value) for name, value in values.items()}
         with write():
             graph = self.locked_to_change()
