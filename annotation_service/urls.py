@@ -28,6 +28,7 @@ urlpatterns = [
     path("", include("api.urls")),
     path("", include("annotations.urls")),
     path("", include("quality.urls")),
+    path("", include("graph.urls")),
     path("projects/", include("projects.urls")),
     path("accounts/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),

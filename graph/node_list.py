@@ -1,18 +1,19 @@
 """The nodes and edges of a graph that an address asks for: from a source or two that are compared, filtered, sorted, in pages."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Sum, Value, When
+from django.db.models.expressions import RawSQL
 from django.http import QueryDict
 
 from annotation_service.db import among
 from annotation_service.inputs import whole_number
 from annotation_service.paging import Column, Page
 from annotation_service.words import plural
-from datasets.item_lists import FilteredList
+from datasets.item_lists import FilteredList, labels_named
 from datasets.models.item import folded
 from ontologies.labels import Label
 from ontologies.models import Ontology
@@ -22,12 +23,36 @@ from .models import EdgeTotal, Graph, NodeTotal, SurfaceForm
 from .models.graph import STANDING
 from .voices import Source, source_named, sources_of
 
+# The place of the item in which a voice of a graph has each node, or edge, for the first time.
+FIRST_NODES = """
+SELECT COALESCE(f.node_id, f.id) AS node, MIN(i.position) AS position
+  FROM graph_itemnode c
+  JOIN graph_surfaceform f ON f.id = c.form_id
+  JOIN datasets_item i ON i.id = c.item_id
+ WHERE f.graph_id = %s AND c.voice = %s GROUP BY 1
+"""
+FIRST_EDGES = """
+SELECT COALESCE(s.node_id, s.id), c.label, COALESCE(o.node_id, o.id), MIN(i.position) AS position
+  FROM graph_itemedge c
+  JOIN graph_surfaceform s ON s.id = c.subject_id
+  JOIN graph_surfaceform o ON o.id = c.object_id
+  JOIN datasets_item i ON i.id = c.item_id
+ WHERE s.graph_id = %s AND c.voice = %s GROUP BY 1, 2, 3
+"""
+_NEW = f"SELECT node FROM ({FIRST_NODES}) AS firsts WHERE position BETWEEN %s AND %s"
 SIZES = (100, 200, 500)
 # So many edges are drawn at a time, the most frequent first.
 MOST_EDGES = 1500
 # So many neighbours of a node are shown.
 MOST_NEIGHBOURS = 200
 STATES = {"alone": "without relations", "broken": "with marks that break rules"}
+CONDITIONS = {
+    "alone": Q(all_relations=0),
+    "broken": Q(all_broken__gt=0),
+    "both": Q(here__gt=0, there__gt=0),
+    "one": Q(here__gt=0, there=0),
+    "other": Q(here=0, there__gt=0),
+}
 SIDES = {"both": "in both", "one": "only in the first", "other": "only in the other"}
 
 
@@ -36,12 +61,12 @@ class Node(NamedTuple):
 
     form: SurfaceForm
     label: Label | None
+    forms: int
+    """How many further forms it has."""
     marks: int
     other: int
     relations: int
     broken: int
-    forms: int
-    """How many further forms it has."""
 
     @property
     def id(self) -> str:
@@ -87,6 +112,9 @@ class NodeList(FilteredList):
         "state",
         "side",
         "around",
+        "new",
+        "view",
+        "to",
         "size",
         "sort",
     )
@@ -107,6 +135,9 @@ class NodeList(FilteredList):
     state: str = ""
     side: str = ""
     around: str = ""
+    new: str = ""
+    view: str = ""
+    to: str = ""
     size: str = ""
 
     @classmethod
@@ -123,12 +154,14 @@ class NodeList(FilteredList):
     def _asked(self) -> Iterator[tuple[Any, str]]:
         yield self.q, f"with “{self.q}”"
         yield self.label, f"“{self.label_name}” and below"
-        yield self.relation, f"with the relation “{self.relation_name}”"
+        yield self.relation, f"with the relation “{self.relation_name}” or one below"
         yield self.least, f"marked {plural(whole_number(self.least) or 0, 'time,times')} or more"
         yield self.person, f"marked by {self.person}"
         yield self.state, STATES.get(self.state, self.state)
         yield self.side, SIDES.get(self.side, self.side)
         yield self.around, f"around “{self.centre or self.around}”"
+        yield self.new, f"found for the first time in the items {self.new}"
+        yield self.to, f"to “{replace(self, label=self.to).label_name}” and below"
 
     # --- What is asked for ---
 
@@ -159,13 +192,12 @@ class NodeList(FilteredList):
         """All labels of the project, by their keys."""
         return {label.pk: label for ontology in self.all_ontologies() for label in ontology.labels()}
 
-    @cached_property
-    def relation_branch(self) -> list[Label]:
-        return replace(self, label=self.relation).branch if self.relation else []
+    def _labels_of(self, kind: str, text: str) -> Any:
+        return among(labels_named(text, self.project.ontology_set.filter(kind=kind)))
 
     @property
     def relation_name(self) -> str:
-        return self.relation_branch[0].fullname if self.relation_branch else self.relation
+        return replace(self, label=self.relation).label_name
 
     @cached_property
     def centre(self) -> SurfaceForm | None:
@@ -175,14 +207,14 @@ class NodeList(FilteredList):
     # --- Nodes ---
 
     def _counted(self, model: type[NodeTotal] | type[EdgeTotal], *by: str) -> QuerySet[Any]:
-        """The totals ``here``, of the source, and ``there``, of that which it is compared with, with what is counted of either."""
+        """The totals ``here``, of the source, and ``there``, of that which it is compared with, with what is counted of both."""
         sums = [name for name in ("relations", "broken") if hasattr(model, name)]
         rows: Any = model._default_manager.filter(graph=self.graph, voice__in=self.voices).order_by()
         if not self.second:
             there = Value(0, output_field=IntegerField())
             return rows.values(*by, here=F("marks"), there=there, **{f"all_{name}": F(name) for name in sums})
-        here, there = (Sum(Case(When(voice=voice, then="marks"), default=0)) for voice in self.voices)
-        return rows.values(*by).annotate(here=here, there=there, **{f"all_{name}": Sum(name) for name in sums})
+        one, other = (Sum(Case(When(voice=voice, then="marks"), default=0)) for voice in self.voices)
+        return rows.values(*by).annotate(here=one, there=other, **{f"all_{name}": Sum(name) for name in sums})
 
     @property
     def _by_marks(self) -> Any:
@@ -191,24 +223,24 @@ class NodeList(FilteredList):
     def nodes(self) -> QuerySet[Any]:
         """Rows of each ``node`` with what is counted of it, in order."""
         found = self._counted(NodeTotal, "node")
-        conditions = {
-            "label": lambda: Q(node__label__in=among([each.pk for each in self.branch])),
-            "least": lambda: Q(here__gte=whole_number(self.least[:9]) or 0),
-            "alone": lambda: Q(all_relations=0),
-            "broken": lambda: Q(all_broken__gt=0),
-            "both": lambda: Q(here__gt=0, there__gt=0),
-            "one": lambda: Q(here__gt=0, there=0),
-            "other": lambda: Q(here=0, there__gt=0),
-        }
-        asked = [name for name in ("label", "least") if getattr(self, name)] + [self.state, self.side]
-        for name in filter(None, asked):
-            found = found.filter(conditions[name]()) if name in conditions else found.none()
+        if self.label:
+            found = found.filter(node__label__in=self._labels_of("entity", self.label))
+        found = self._matching(found)
         for wanted in self._among():
             found = found.filter(node__in=wanted)
         column, falls = self._sorted_by()
         keys = {"marks": self._by_marks, "relations": F("all_relations"), "node": F("node__search_text")}
         key: Any = keys[column.name]
         return found.order_by(key.desc() if falls else key.asc(), "node")
+
+    def _matching(self, found: QuerySet[Any]) -> QuerySet[Any]:
+        """Those as often as asked for, in the state and on the side that are."""
+        if self.least:
+            found = found.filter(here__gte=whole_number(self.least[:9]) or 0)
+        known = CONDITIONS.keys() - ({"alone"} if self.view == "edges" else set())
+        for name in filter(None, (self.state, self.side)):
+            found = found.filter(CONDITIONS[name]) if name in known else found.none()
+        return found
 
     def _among(self) -> Iterator[Any]:
         """Sets of nodes in which all are that match."""
@@ -218,24 +250,26 @@ class NodeList(FilteredList):
             voice = source_named(self.project, self.person).voice
             yield NodeTotal.objects.filter(graph=self.graph, voice=voice).values("node")
         if self.relation:
-            for_some = {"label__in": among([each.pk for each in self.relation_branch]), "voice__in": self.voices}
+            for_some = {"label__in": self._labels_of("relation", self.relation), "voice__in": self.voices}
             edges = EdgeTotal.objects.filter(graph=self.graph, **for_some)
             yield edges.values("subject").union(edges.values("object"))
+        if self.new:
+            first, _, last = self.new.partition("-")
+            items = [(whole_number(number[:9]) or 0) - 1 for number in (first, last or first)]
+            yield RawSQL(_NEW, [self.graph.pk, self.first.voice, *items])
         if self.around:
             centre = self.centre
             near = self.neighbours(centre.pk) if centre else []
             yield among([centre.pk, *(end for edge in near for end in (edge.subject, edge.object))]) if centre else []
 
     def page(self, wanted: str | None) -> Page:
-        """Of `Node`, with all that match counted."""
+        """Of `Node` or, if edges are listed, of `NodeEdge`, with all that match counted."""
         size = whole_number(self.size[:4]) or SIZES[0]
-        rows = self.nodes()
-        page = Page.of(rows, wanted, size=size if size in SIZES else SIZES[0], count=self.count())
-        page.object_list = self.shown(list(page.object_list))
+        rows = self.edges() if self.view == "edges" else self.nodes()
+        page = Page.of(rows, wanted, size=size if size in SIZES else SIZES[0], count=rows.order_by().count())
+        show: Any = self.shown_edges if self.view == "edges" else self.shown
+        page.object_list = show(list(page.object_list))
         return page
-
-    def count(self) -> int:
-        return self.nodes().order_by().count()
 
     def shown(self, rows: Sequence[dict[str, Any]]) -> list[Node]:
         """Rows of `nodes` as people see them."""
@@ -244,7 +278,7 @@ class NodeList(FilteredList):
         further = self.graph.forms.filter(node__in=among(keys)).order_by().values("node").annotate(count=Count("pk"))
         counts = dict(further.values_list("node", "count"))
         return [
-            Node(form := forms[row["node"]], self.labels.get(form.label), *_figures(row), counts.get(form.pk, 0))
+            Node(form := forms[row["node"]], self.labels.get(form.label), counts.get(form.pk, 0), *_figures(row))
             for row in rows
         ]
 
@@ -253,24 +287,35 @@ class NodeList(FilteredList):
     def _edges(self, which: Q) -> QuerySet[Any]:
         found = self._counted(EdgeTotal, "subject", "label", "object").filter(which)
         if self.relation:
-            found = found.filter(label__in=among([each.pk for each in self.relation_branch]))
+            found = found.filter(label__in=self._labels_of("relation", self.relation))
         return found.order_by(self._by_marks.desc(), "subject", "object", "label")
 
-    def _shown_edges(self, which: Q, most: int) -> list[NodeEdge]:
-        """The most frequent come first."""
+    def edges(self) -> QuerySet[Any]:
+        """Those that are asked for, if edges are listed: from nodes with the label to others."""
+        found = self._edges(Q())
+        for end, text in (("subject", self.label), ("object", self.to)):
+            if text:
+                found = found.filter(**{f"{end}__label__in": self._labels_of("entity", text)})
+        if text := folded(self.q):
+            named = self.graph.forms.order_by().filter(search_text__contains=text).values_list(STANDING)
+            found = found.filter(Q(subject__in=named) | Q(object__in=named))
+        return self._matching(found)
+
+    def shown_edges(self, rows: Iterable[Mapping[str, Any]]) -> list[NodeEdge]:
         return [
             NodeEdge(row["subject"], self.labels[row["label"]], row["object"], *_figures(row))
-            for row in self._edges(which)[:most]
+            for row in rows
+            if row["label"] in self.labels
         ]
 
     def edges_between(self, nodes: Collection[int]) -> list[NodeEdge]:
         """Those between nodes, given by their keys."""
         ends = among(list(nodes))
-        return self._shown_edges(Q(subject__in=ends, object__in=ends), MOST_EDGES)
+        return self.shown_edges(self._edges(Q(subject__in=ends, object__in=ends))[:MOST_EDGES])
 
     def neighbours(self, node: int) -> list[NodeEdge]:
         """The edges of a node."""
-        return self._shown_edges(Q(subject=node) | Q(object=node), MOST_NEIGHBOURS)
+        return self.shown_edges(self._edges(Q(subject=node) | Q(object=node))[:MOST_NEIGHBOURS])
 
     def count_edges(self) -> int:
         """All, whatever nodes are asked for."""

@@ -42,6 +42,12 @@ class Source(NamedTuple):
         begun = Q(layer=Layer.OWN, started_at__isnull=False)
         return begun if self.name == ALL else begun & Q(annotator=self.voice)
 
+    def says(self, statement: Statement) -> bool:
+        voices = {mark.voice for mark in statement.marks}
+        if self.name == ALL:
+            return sum(voice > GIVEN_VOICE for voice in voices) >= self.agreed
+        return self.voice in voices
+
 
 def sources_of(project: Project) -> list[tuple[str, str]]:
     """Those with marks in a project: a name as addresses and the command take it, and what people read. The first is where one
@@ -67,10 +73,6 @@ def source_named(project: Project, name: str, agreed: int = 1) -> Source:
 
 
 def statements(source: Source, folding: Folding, item: ReadItem) -> tuple[list[Statement], list[Statement]]:
-    """What a source says in an item that was read with its ``annotations``: `statements_in`."""
+    """What a source says in an item that was read with its ``annotations``, or with all: `statements_in`."""
     entities, relations = statements_in(item, folding)
-    return _agreed(source, entities), _agreed(source, relations)
-
-
-def _agreed(source: Source, found: list[Statement]) -> list[Statement]:
-    return [each for each in found if len(each.marks) >= source.agreed]
+    return list(filter(source.says, entities)), list(filter(source.says, relations))

@@ -1,0 +1,225 @@
+"""What is behind a node or an edge: its forms, who says so, and the places in the texts, each with everybody who marked it."""
+
+from collections.abc import Collection, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Q, QuerySet, Sum
+from django.urls import reverse
+
+from annotation_service.db import among, snapshot
+from annotation_service.paging import Page
+from datasets.cleaned import CleanedText
+from datasets.models import Annotation, Item, Layer
+from ontologies.labels import Label
+from quality.comparison import GIVEN_VOICE
+from quality.voices import GOLD_VOICE, names_for
+
+from .counting import Folding, ReadItem, ReadMark, Statement, read_items
+from .models import GraphChange, ItemEdge, ItemNode, NodeTotal, SurfaceForm
+from .models.counts import at_least
+from .node_list import NodeEdge, NodeList
+from .voices import Source, statements
+
+PLACES = 10
+# Tokens before and after what is marked.
+AROUND = 12
+SHOWN_FORMS = 50
+SHOWN_OTHERS = 12
+
+
+class Piece(NamedTuple):
+    text: str
+    is_subject: bool
+    is_object: bool
+
+
+class Voice(NamedTuple):
+    """Somebody who marked a place, with the address of the mark."""
+
+    name: str
+    url: str
+
+
+class OtherMark(NamedTuple):
+    """A further entity of an item: the id of its node."""
+
+    id: str
+    words: str
+    label: Label | None
+
+
+class Place(NamedTuple):
+    item: Item
+    pieces: list[Piece]
+    voices: list[Voice]
+    people: int
+    """How many people have begun the item."""
+    agreed: int
+    others: list[OtherMark]
+
+
+class FormRow(NamedTuple):
+    form: SurfaceForm
+    marks: int
+    change: GraphChange | None
+    """That which made it a form of this node."""
+
+
+class Evidence:
+    """Of a node or, with a label and another node, of the edge from one to the other."""
+
+    def __init__(
+        self, shown: NodeList, node: SurfaceForm, label: Label | None = None, object: SurfaceForm | None = None
+    ):
+        self.shown, self.graph, self.node, self.label, self.object = shown, shown.graph, node, label, object
+        self.source = shown.first
+        if shown.second and not self._rows(shown.first).exists():
+            self.source = shown.second
+
+    @property
+    def key(self) -> str:
+        """As addresses name it."""
+        return (
+            ",".join([self.node.digest, self.label.uid, self.object.digest])
+            if self.label and self.object
+            else self.node.digest
+        )
+
+    def _forms(self, node: SurfaceForm) -> QuerySet[SurfaceForm]:
+        return self.graph.forms.filter(Q(pk=node.pk) | Q(node=node.pk))
+
+    def _rows(self, source: Source) -> QuerySet[Any]:
+        own = self._forms(self.node).values("pk")
+        if self.label and self.object:
+            ends = {"subject__in": own, "object__in": self._forms(self.object).values("pk")}
+            return ItemEdge.objects.filter(label=self.label.pk, voice=source.voice, **ends)
+        return ItemNode.objects.filter(form__in=own, voice=source.voice)
+
+    # --- What the head says ---
+
+    def entity_label(self) -> Label | None:
+        return self.shown.labels.get(self.node.label)
+
+    def voices(self) -> list[tuple[str, int]]:
+        """How many marks of a node each source has: gold, given, everybody as so many agree, and each person."""
+        totals = dict(NodeTotal.objects.filter(node=self.node).values_list("voice", "marks"))
+        names = names_for(self.graph.project)
+        agreed = [
+            (f"at least {n} agree", totals[at_least(n)]) for n in range(2, len(totals) + 1) if at_least(n) in totals
+        ]
+        nobody = {GOLD_VOICE: "gold", GIVEN_VOICE: "the dataset"}
+        own = [
+            (nobody.get(who) or names.get(who, ""), marks)
+            for who, marks in sorted(totals.items())
+            if who in nobody or who > 0
+        ]
+        return own + agreed
+
+    def forms(self) -> list[FormRow]:
+        """The most frequent first."""
+        forms = list(self._forms(self.node).select_related("node")[: SHOWN_FORMS * 2])
+        counts = ItemNode.objects.filter(form__in=among([form.pk for form in forms]), voice=self.source.voice)
+        marks = dict(counts.order_by().values("form").annotate(marks=Sum("marks")).values_list("form", "marks"))
+        merged = [form.digest for form in forms if form.node_id]
+        changes = (
+            self.graph.changes.filter(items__has_any_keys=merged).select_related("user")[:SHOWN_FORMS] if merged else ()
+        )
+        by_form: dict[str, GraphChange] = {}
+        for change in changes:
+            for digest in change.items:
+                by_form.setdefault(digest, change)
+        rows = [
+            FormRow(form, marks.get(form.pk, 0), by_form.get(form.digest) if form.node_id else None) for form in forms
+        ]
+        return sorted(rows, key=lambda row: (-row.marks, row.form.text))[:SHOWN_FORMS]
+
+    def neighbours(self) -> list[tuple[NodeEdge, SurfaceForm, bool]]:
+        """The edges of a node, each with the node at the other end, and whether it leads there."""
+        edges = self.shown.neighbours(self.node.pk)
+        ends = SurfaceForm.objects.in_bulk({end for edge in edges for end in (edge.subject, edge.object)})
+        return [
+            (edge, ends[edge.object if is_out else edge.subject], is_out)
+            for edge in edges
+            for is_out in [edge.subject == self.node.pk]
+        ]
+
+    # --- Places ---
+
+    def page(self, wanted: str | None) -> Page:
+        """Of `Place`, in the order of the items."""
+        items = Item.objects.filter(pk__in=self._rows(self.source).values("item")).order_by("position")
+        page = Page.of(items, wanted, size=PLACES)
+        page.object_list = self._places(list(page.object_list))
+        return page
+
+    def _places(self, items: Sequence[Item]) -> list[Place]:
+        by_pk, folding, names = {item.pk: item for item in items}, Folding(self.graph), names_for(self.graph.project)
+        begun = Annotation.objects.filter(item__in=by_pk, layer=Layer.OWN, started_at__isnull=False).order_by()
+        people = dict(begun.values("item").annotate(count=Count("pk")).values_list("item", "count"))
+        own = set(self._forms(self.node).values_list("digest", flat=True))
+        far = set(self._forms(self.object).values_list("digest", flat=True)) if self.object else set()
+        found = []
+        with snapshot():
+            for read in read_items(list(by_pk)):
+                entities, relations = statements(self.source, folding, read)
+                for said in relations if self.label else entities:
+                    if not self._is_meant(said, own, far):
+                        continue
+                    spans = [said.place[0][:2], said.place[2][:2]] if self.label else [said.place[:2]]
+                    others = _others(entities, own | far, read, self.shown)
+                    voices = [Voice(*self._voice(mark, by_pk[read.pk], names)) for mark in said.marks]
+                    agreed = sum(mark.voice > GIVEN_VOICE for mark in said.marks)
+                    found.append(
+                        Place(
+                            by_pk[read.pk], _pieces(read.cleaned, spans), voices, people.get(read.pk, 0), agreed, others
+                        )
+                    )
+        return found
+
+    def _is_meant(self, said: Statement, own: Collection[str], far: Collection[str]) -> bool:
+        what: Any = said.what
+        if not self.label:
+            return what.digest in own
+        return what.subject.digest in own and what.object.digest in far and what.label == self.label.pk
+
+    def _voice(self, mark: ReadMark, item: Item, names: Any) -> tuple[str, str]:
+        project = self.graph.project
+        if mark.voice == GOLD_VOICE:
+            return "gold", reverse("quality:review", args=[project.pk, item.pk])
+        if mark.voice == GIVEN_VOICE:
+            return "given", reverse("datasets:item", args=[project.dataset.pk, item.pk])
+        return names[mark.voice], reverse("annotations:read", args=[project.pk, mark.voice, item.pk]) + f"#{mark.uid}"
+
+
+def _pieces(text: CleanedText, spans: Sequence[tuple[int, int]]) -> list[Piece]:
+    """The words around spans, cut at their ends."""
+    first = max(0, min(start for start, _ in spans) - AROUND)
+    last = min(len(text.tokens), max(end for _, end in spans) + 1 + AROUND)
+
+    def inside(token: int) -> tuple[bool, ...]:
+        return tuple(start <= token <= end for start, end in spans)
+
+    pieces = []
+    for marked, some in groupby(range(first, last), inside):
+        tokens = list(some)
+        words = str(CleanedText(text.tokens[tokens[0] : tokens[-1] + 1], text.gaps[tokens[0] : tokens[-1] + 1]))
+        if any(marked) and words.startswith(" "):
+            pieces.append(Piece(" ", False, False))
+        pieces.append(Piece(words.strip(" ") if any(marked) else words, marked[0], marked[-1] and len(marked) > 1))
+    return [
+        *([Piece("… ", False, False)] if first else []),
+        *pieces,
+        *([Piece(" …", False, False)] if last < len(text.tokens) else []),
+    ]
+
+
+def _others(entities: Sequence[Statement], known: Collection[str], read: ReadItem, shown: NodeList) -> list[OtherMark]:
+    """Further nodes in an item, each once."""
+    found: dict[str, OtherMark] = {}
+    for said in entities:
+        what: Any = said.what
+        if what.digest not in known:
+            words = read.cleaned.between(said.place[0], said.place[1])
+            found.setdefault(what.digest, OtherMark(what.digest, words, shown.labels.get(what.label)))
+    return list(found.values())[:SHOWN_OTHERS]

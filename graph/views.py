@@ -1,0 +1,407 @@
+"""The pages of a graph: its nodes and edges with their picture and what is behind them, figures, merging, and files."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.db import DatabaseError
+from django.http import Http404, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import reswap, trigger_client_event
+
+from annotation_service import http
+from annotation_service.blueprints import Right
+from annotation_service.db import write
+from annotation_service.edits import EditForm
+from annotation_service.http import Request, refused, show_table
+from annotation_service.inputs import Refused, whole_number
+from annotation_service.journal_views import history_urls
+from annotation_service.models import Job, User, start_job, start_once
+from annotation_service.words import plural
+from projects import access
+from projects.models import Project
+
+from .counting import refresh_quickly
+from .evidence import Evidence
+from .exports import GRAPH_FORMATS, file_name, write_graph
+from .figures import branch_matrix, growth, most_connected
+from .likeness import suggestions
+from .models import Graph, SurfaceForm
+from .models.graph import LANGUAGES
+from .node_list import SIDES, SIZES, STATES, Node, NodeEdge, NodeList
+from .voices import ALL, source_named, sources_of
+
+COUNT, EXPORT = "count_graph", "export_graph"
+# So many nodes are in a dialog, which names each.
+MOST_NAMED = 50
+
+
+def graph_of(request: Request, pk: int, right: Right = Right.READ) -> Graph:
+    """The graph of a project whose marks the user may read."""
+    project = access.project(request, pk, Right.READ)
+    if right != Right.READ:
+        project = access.project(request, pk, right)
+    return Graph.of(project)
+
+
+def shows_refusals(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Addresses may name sources that are not there any more: then all is shown."""
+
+    @wraps(view)
+    def show(request: Request, pk: int, **options: Any) -> HttpResponse:
+        try:
+            return view(request, pk, **options)
+        except Refused as error:
+            if request.htmx or not request.GET:
+                return refused(error)
+            messages.error(request, str(error))
+            return redirect(request.path)
+
+    return show
+
+
+def _standing(request: Request, graph: Graph) -> dict[str, Any]:
+    rights = graph.project.rights_of(request.user)
+    edits = Right.REVIEW in rights
+    return {
+        "section": "projects",
+        "project": graph.project,
+        "graph": graph,
+        "keeps": Right.KEEP in rights,
+        "edits": edits,
+        "undoable": edits and graph.undoable(request.user),
+        "redoable": edits and graph.redoable(request.user),
+    }
+
+
+@require_GET
+@shows_refusals
+def page(request: Request, pk: int) -> HttpResponse:
+    """The table of nodes or edges, its picture and what is behind one of them; or one of the parts."""
+    graph, chosen = graph_of(request, pk), request.GET.get("at", "")
+    shown = NodeList.of(graph, request.GET)
+    context = _standing(request, graph) | {"filter": shown}
+    if request.htmx and request.htmx.target == "evidence":
+        return render(request, "graph/_evidence.html", context | _evidence(shown, request, chosen))
+    is_counted = True
+    with suppress(DatabaseError):  # without room to store them the counts stay as they were
+        is_counted = refresh_quickly(graph)
+    found = shown.page(request.GET.get("page"))
+    context |= {"page": found, "columns": shown.columns, "is_counted": is_counted, "first": shown.first}
+    context |= _drawn(shown, list(found.object_list))
+    if chosen:
+        context |= _evidence(shown, request, chosen)
+    query = "&".join(filter(None, (shown.query_string(page=found.number), chosen and urlencode({"at": chosen}))))
+    return show_table(
+        request, query, "graph/_graph.html", "graph/page.html", context, choices=lambda: _choices(shown), target="graph"
+    )
+
+
+def _choices(shown: NodeList) -> dict[str, Any]:
+    sources = sources_of(shown.project)
+    return {
+        "sources": sources,
+        "people": sources[[name for name, _ in sources].index("given") + 1 :],
+        "states": STATES.items(),
+        "sides": SIDES.items(),
+        "sizes": SIZES,
+        "edge_count": shown.count_edges(),
+    }
+
+
+def _drawn(shown: NodeList, rows: list[Node] | list[NodeEdge]) -> dict[str, Any]:
+    """The nodes and edges of the picture, and those of the table."""
+    nodes: list[Node] = []
+    edges: list[NodeEdge] = []
+    if shown.view == "edges":
+        edges = [row for row in rows if isinstance(row, NodeEdge)]
+        keys = {end for edge in edges for end in (edge.subject, edge.object)}
+        whole = NodeList(graph=shown.graph, dataset=shown.dataset, source=shown.source, agreed=shown.agreed, compare=shown.compare)
+        nodes = shown.shown(list(whole.nodes().filter(node__in=keys)))
+    else:
+        nodes = [row for row in rows if isinstance(row, Node)]
+        edges = shown.edges_between([node.form.pk for node in nodes])
+    ids = {node.form.pk: node for node in nodes}
+    drawn = {
+        "compared": bool(shown.second),
+        "nodes": [_drawn_node(node) for node in nodes],
+        "edges": [_drawn_edge(edge, ids) for edge in edges if edge.subject in ids and edge.object in ids],
+    }
+    rows_of = [(edge, ids[edge.subject], ids[edge.object]) for edge in edges if edge.subject in ids and edge.object in ids]
+    return {"drawn": drawn, "edges": rows_of}
+
+
+def _drawn_node(node: Node) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "words": str(node.form)[:60],
+        "color": node.label.color if node.label else "#888888",
+        "marks": node.marks + node.other,
+        "side": node.side,
+    }
+
+
+def _drawn_edge(edge: NodeEdge, nodes: dict[int, Node]) -> dict[str, Any]:
+    subject, object = nodes[edge.subject].id, nodes[edge.object].id
+    return {
+        "at": f"{subject},{edge.label.uid},{object}",
+        "subject": subject,
+        "object": object,
+        "label": edge.label.name,
+        "marks": edge.marks + edge.other,
+        "side": edge.side,
+    }
+
+
+def _evidence(shown: NodeList, request: Request, chosen: str) -> dict[str, Any]:
+    """Of a node, named by the id of any of its forms, or of an edge: “subject,label,object”."""
+    ids = chosen.split(",")
+    try:
+        nodes = list(shown.graph.standing([ids[0], ids[-1]]).values())
+    except Refused:
+        raise Http404 from None
+    label = next((each for each in shown.labels.values() if len(ids) == 3 and each.uid == ids[1]), None)
+    found = Evidence(shown, nodes[0], label, nodes[-1] if label else None)
+    return {"evidence": found, "places": found.page(request.GET.get("places")), "at": found.key}
+
+
+@require_GET
+def neighbours(request: Request, pk: int, node: str) -> JsonResponse:
+    """The neighbours of a node, for the picture."""
+    graph = graph_of(request, pk)
+    shown = NodeList.of(graph, request.GET)
+    try:
+        [form] = graph.standing([node]).values()
+    except Refused as error:
+        raise Http404(str(error)) from None
+    edges = shown.neighbours(form.pk)
+    rows = NodeList(graph=graph, dataset=graph.dataset, source=shown.source, agreed=shown.agreed, compare=shown.compare)
+    keys = {form.pk, *(end for edge in edges for end in (edge.subject, edge.object))}
+    nodes = {node.form.pk: node for node in shown.shown(list(rows.nodes().filter(node__in=keys)))}
+    drawn = [_drawn_edge(edge, nodes) for edge in edges if edge.subject in nodes and edge.object in nodes]
+    return JsonResponse({"nodes": [_drawn_node(node) for node in nodes.values()], "edges": drawn})
+
+
+@require_POST
+def count(request: Request, pk: int) -> HttpResponse:
+    """Count what has changed, by a job."""
+    return redirect("job", pk=start_counting(graph_of(request, pk), by=request.user).pk)
+
+
+def start_counting(graph: Graph, *, by: User) -> Job:
+    with write():
+        title, target = f"Count the nodes and edges of “{graph.project}”", {"project": graph.project.pk}
+        return start_once(COUNT, title=title, by=by, target=target)
+
+
+# --- What people do with nodes -------------------------------------------------------------------------------------------
+
+
+def changed(answer: HttpResponse, graph: Graph) -> HttpResponse:
+    """The parts of the page fetch themselves again."""
+    return trigger_client_event(answer, "graphChanged", {"version": graph.version})
+
+
+def _done(graph: Graph, text: str) -> HttpResponse:
+    """What was done, with the offer to undo it."""
+    undo = {"label": "Undo", "url": f"{graph.get_absolute_url()}undo/?version={graph.version}"}
+    toast = {"text": text, "kind": "success", "action": undo}
+    answer = trigger_client_event(HttpResponse(), "toast", toast)
+    return changed(trigger_client_event(answer, "closeDialog"), graph)
+
+
+@require_http_methods(["GET", "POST"])
+def merge(request: Request, pk: int) -> HttpResponse:
+    """Several nodes become one: which of them stands for it is chosen in a dialog, or named."""
+    graph = graph_of(request, pk, Right.REVIEW)
+    sent = request.POST if request.method == "POST" else request.GET
+    ids = list(dict.fromkeys(sent.getlist("node")))
+    try:
+        nodes = list({form.pk: form for form in graph.standing(ids).values()}.values())
+        if request.method == "POST":
+            target = sent.get("into") or ids[0]
+            graph.merge(target, [each for each in ids if each != target], by=request.user)
+            [head] = graph.standing([target]).values()
+            return _done(graph, f"{plural(len(nodes), 'node is,nodes are')} one now: “{head}”.")
+    except Refused as error:
+        return refused(error)
+    totals = NodeList.of(graph, request.GET).nodes().filter(node__in=[node.pk for node in nodes])
+    marks = {row["node"]: row["here"] for row in totals}
+    labels = NodeList.of(graph, request.GET).labels
+    rows = sorted(((node, labels.get(node.label), marks.get(node.pk, 0)) for node in nodes), key=lambda row: -row[2])
+    context = {"graph": graph, "project": graph.project, "rows": rows[:MOST_NAMED], "ids": ids, "more": rows[MOST_NAMED:]}
+    return render(request, "graph/_merge.html", context | {"total": sum(marks.values())})
+
+
+@require_POST
+def split(request: Request, pk: int) -> HttpResponse:
+    """A form becomes a node of its own."""
+    graph = graph_of(request, pk, Right.REVIEW)
+    try:
+        form = request.POST.get("form", "")
+        graph.split([form], by=request.user)
+        return _done(graph, f"“{graph.found([form])[0]}” is a node of its own again.")
+    except Refused as error:
+        return refused(error)
+
+
+@require_POST
+def keep_apart(request: Request, pk: int) -> HttpResponse:
+    graph = graph_of(request, pk, Right.REVIEW)
+    one, other = request.POST.get("one", ""), request.POST.get("other", "")
+    try:
+        graph.keep_apart(one, other, by=request.user)
+        first, second = graph.found([one, other])
+    except Refused as error:
+        return refused(error)
+    return _done(graph, f"“{first}” and “{second}” stay two nodes.")
+
+
+class NodeForm(EditForm):
+    name = forms.CharField(required=False, max_length=200, label="Name", help_text="instead of its words")
+    iri = forms.CharField(
+        required=False, label="IRI", help_text="what it is elsewhere, such as https://www.wikidata.org/entity/Q134574"
+    )
+    external_id = forms.CharField(required=False, max_length=200, label="Outside id", help_text="in a list of your own")
+
+
+class GraphForm(EditForm):
+    stem = forms.ChoiceField(
+        required=False,
+        label="Words are stemmed",
+        choices=[("", "No: “pump” and “pumps” are two nodes"), *((name, name.capitalize()) for name in LANGUAGES)],
+        help_text="Everything is counted anew then. Nodes that were merged rest until words are folded again as they are now.",
+    )
+    prefix = forms.CharField(label="Prefix", max_length=20, help_text="in files in RDF")
+    namespace = forms.CharField(label="Namespace", help_text="with which the IRIs of labels and nodes begin")
+
+
+class _Named:
+    """A node, as `EditForm` wants a thing."""
+
+    def __init__(self, graph: Graph, form: SurfaceForm, by: User) -> None:
+        self.graph, self.form, self.by = graph, form, by
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.form, name)
+
+    def edit(self, **values: Any) -> None:
+        self.graph.name_node(self.form.digest, by=self.by, **values)
+
+
+def _edited(request: Request, graph: Graph, form: EditForm, title: str) -> HttpResponse:
+    if request.method == "POST" and form.save():
+        return _done(graph, f"{title}: stored.")
+    return render(request, "graph/_edit.html", {"form": form, "title": title}, status=form.status)
+
+
+@require_http_methods(["GET", "POST"])
+def name_node(request: Request, pk: int, node: str) -> HttpResponse:
+    """What a node is called, and what it is elsewhere."""
+    graph = graph_of(request, pk, Right.REVIEW)
+    try:
+        [form] = graph.standing([node]).values()
+    except Refused:
+        raise Http404 from None
+    sent = request.POST if request.method == "POST" else None
+    return _edited(request, graph, NodeForm(sent, thing=_Named(graph, form, request.user)), f"“{form}”")
+
+
+@require_http_methods(["GET", "POST"])
+def edit(request: Request, pk: int) -> HttpResponse:
+    """How the graph is made of words, and what files call it."""
+    graph = graph_of(request, pk, Right.MANAGE)
+    sent = request.POST if request.method == "POST" else None
+    return _edited(request, graph, GraphForm(sent, thing=graph), "The graph")
+
+
+@require_GET
+@shows_refusals
+def suggested(request: Request, pk: int) -> HttpResponse:
+    """Nodes that may be the same, to be decided one after the other."""
+    graph = graph_of(request, pk)
+    shown = NodeList.of(graph, request.GET)
+    pairs, after = suggestions(shown, whole_number(request.GET.get("after", "")[:6]) or 0)
+    context = _standing(request, graph) | {"filter": shown, "pairs": pairs, "after": after, "query": shown.query_string()}
+    return render(request, "graph/_pairs.html" if request.htmx else "graph/suggestions.html", context)
+
+
+@require_GET
+@shows_refusals
+def figures(request: Request, pk: int) -> HttpResponse:
+    graph = graph_of(request, pk)
+    shown = NodeList.of(graph, request.GET)
+    context = _standing(request, graph) | {
+        "filter": shown,
+        "sources": sources_of(graph.project),
+        "growth": growth(shown),
+        "connected": most_connected(shown),
+        "matrix": branch_matrix(shown),
+    }
+    return render(request, "graph/figures.html", context)
+
+
+def reads(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    return require_GET(lambda request, pk, **options: view(request, graph_of(request, pk), **options))
+
+
+def acts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    @require_POST
+    def act(request: Request, pk: int, **options: Any) -> HttpResponse:
+        try:
+            return view(request, graph_of(request, pk, Right.REVIEW), **options)
+        except Refused as error:
+            return reswap(refused(error), "none")
+
+    return act
+
+
+HISTORY = history_urls(reads, acts, changed)
+
+
+# --- Files ---------------------------------------------------------------------------------------------------------------
+
+
+class GraphFileForm(forms.Form):
+    format = forms.ChoiceField(choices=lambda: [(each.name, each.title) for each in GRAPH_FORMATS.values()])
+    source = forms.ChoiceField(label="Whose marks")
+    agreed = forms.IntegerField(min_value=1, max_value=1000, initial=1, label="At least so many people agree")
+
+    def __init__(self, data: Any, project: Project) -> None:
+        sources = sources_of(project)
+        first = {"format": "json", "source": sources[0][0], "agreed": "1"}
+        super().__init__(first | {name: data[name] for name in data if name in self.base_fields})
+        choice: Any = self.fields["source"]
+        choice.choices = sources
+        if self.data["source"] != ALL:
+            del self.fields["agreed"]
+
+
+@require_http_methods(["GET", "POST"])
+def export(request: Request, pk: int) -> HttpResponseBase:
+    """The dialog that says what each format has, and the file or, of much, the job that writes it."""
+    graph = graph_of(request, pk)
+    form = GraphFileForm(request.POST if request.method == "POST" else request.GET, graph.project)
+    if request.method == "GET" or not form.is_valid():
+        form.is_valid()
+        context = {"form": form, "graph": graph, "project": graph.project, "format": GRAPH_FORMATS.get(form.data["format"])}
+        return render(request, "graph/_export.html", context, status=200 if request.method == "GET" else 422)
+    made = export_or_start(request, graph, **form.cleaned_data)
+    return redirect("job", pk=made.pk) if isinstance(made, Job) else made
+
+
+def export_or_start(request: Request, graph: Graph, *, format: str, source: str, agreed: int = 1) -> HttpResponseBase | Job:
+    project = graph.project
+    chosen, written = source_named(project, source, agreed), GRAPH_FORMATS[format]
+    if not refresh_quickly(graph) or project.dataset.item_count > settings.JOB_ROWS:
+        target = {"project": project.pk, "format": format, "source": source, "agreed": agreed}
+        return start_job(EXPORT, title=f"Write the graph of “{project}”", by=request.user, target=target)
+    name = file_name(project, chosen, written)
+    return http.download(request, lambda target: write_graph(graph, chosen, written, target), name, written.content_type)
