@@ -9,7 +9,7 @@ from projects import access
 from projects.models import Project
 
 from .counting import refresh
-from .exports import GRAPH_FORMATS, file_name, write_graph
+from .exports import file_name, write_graph
 from .models import Graph
 from .views import COUNT, EXPORT
 from .voices import source_named
@@ -35,10 +35,9 @@ def count_graph(job: Job, progress: Progress) -> None:
 
 @kind(EXPORT, reads)
 def export_graph(job: Job, progress: Progress) -> None:
-    graph, format = _graph(job), GRAPH_FORMATS[job.target["format"]]
-    refresh(graph, progress)
+    graph, format = _graph(job), job.target["format"]
     source = source_named(graph.project, job.target["source"], job.target["agreed"])
     with new_file() as (name, target):
-        write_graph(graph, source, format, target)
+        write_graph(graph, source, format, target, progress)
         target.flush()
         job.finish(file=name, name=file_name(graph.project, source, format), text="The graph is written.")

@@ -399,9 +399,11 @@ def export(request: Request, pk: int) -> HttpResponseBase:
 
 def export_or_start(request: Request, graph: Graph, *, format: str, source: str, agreed: int = 1) -> HttpResponseBase | Job:
     project = graph.project
-    chosen, written = source_named(project, source, agreed), GRAPH_FORMATS[format]
+    chosen = source_named(project, source, agreed)
     if not refresh_quickly(graph) or project.dataset.item_count > settings.JOB_ROWS:
         target = {"project": project.pk, "format": format, "source": source, "agreed": agreed}
         return start_job(EXPORT, title=f"Write the graph of “{project}”", by=request.user, target=target)
-    name = file_name(project, chosen, written)
-    return http.download(request, lambda target: write_graph(graph, chosen, written, target), name, written.content_type)
+    name = file_name(project, chosen, format)
+    return http.download(
+        request, lambda target: write_graph(graph, chosen, format, target), name, GRAPH_FORMATS[format].content_type
+    )
