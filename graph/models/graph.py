@@ -50,9 +50,14 @@ def digest(label: str, form: str) -> str:
     return blake2b(f"{label} {form}".encode(), digest_size=16).hexdigest()
 
 
+def _text(value: str) -> str:
+    """With one space for all white space; nothing is a text, too, which takes away what was there."""
+    return " ".join(normalized(check_text(value) if value.strip() else "").split())
+
+
 def clean_iri(value: str) -> str:
     """Raises `Refused` for what is no absolute IRI."""
-    iri = normalized(check_text(value)).strip()
+    iri = _text(value)
     if iri and (":" not in iri or any(char in '<>"{}|^`\\' or char.isspace() for char in iri) or not iri.split(":")[1]):
         raise Refused(
             "An IRI begins with its scheme, and has no spaces: such as https://www.wikidata.org/entity/Q134574."
@@ -63,7 +68,7 @@ def clean_iri(value: str) -> str:
 
 
 def clean_short(value: str) -> str:
-    text = " ".join(normalized(check_text(value)).split())
+    text = _text(value)
     if len(text) > limits.MAX_NAME_CHARACTERS:
         raise Refused(f"At most {limits.MAX_NAME_CHARACTERS} characters are allowed; this has {len(text)}.")
     return text
