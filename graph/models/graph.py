@@ -260,6 +260,8 @@ class Graph(Journaled):
         return f"/projects/{self.project.pk}/graph/"
 
     def locked(self) -> "Graph":
+        """Whoever deletes the dataset waits, or has done so."""
+        self.dataset.locked()
         graph = Graph.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
         if graph is None:
             raise Refused("The project was deleted meanwhile.")
