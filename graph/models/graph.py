@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from hashlib import blake2b
+from operator import or_
 from typing import Any, ClassVar, Self
 
 from django.db import models
@@ -295,6 +296,13 @@ class Graph(Journaled):
     def standing(self, forms: Collection[str]) -> "dict[str, SurfaceForm]":
         """The forms that stand for the nodes of these, by the ids of these."""
         return {form.digest: form.node or form for form in self.found(forms)}
+
+    def edited_forms(self) -> "models.QuerySet[SurfaceForm]":
+        """Those about which people decided something: all others follow from marks."""
+        apart = NotSame.objects.filter(graph=self)
+        its = [self.forms.exclude(node=None).values("node"), *(apart.values(end) for end in ("one", "other"))]
+        said = ~Q(node=None) | Q(*((name, "") for name in NAMED), _negated=True)
+        return self.forms.filter(reduce(or_, (Q(pk__in=keys) for keys in its), said))
 
     # --- What people do with nodes ---
 
