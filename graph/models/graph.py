@@ -178,7 +178,7 @@ class NodeEdits(journal.Change):
 
     def keep_apart(self, one: str, other: str) -> None:
         """Never suggest again that two nodes are the same."""
-        pair = sorted(form.digest for form in self.thing.standing([one, other]).values())
+        pair = sorted({form.digest for form in self.thing.standing([one, other]).values()})
         if len(pair) < 2:
             raise Refused("These are one node already.")
         first, second = self.thing.found(pair)
