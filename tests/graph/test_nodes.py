@@ -7,8 +7,8 @@ from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity, Rejection, Relation
 from graph.counting import refresh
 from graph.models import Graph, NotSame
-from graph.models.graph import MAX_IRI_CHARACTERS, digest, fold_words
 from graph.models import graph as nodes
+from graph.models.graph import MAX_IRI_CHARACTERS, digest, fold_words
 from tests import factories
 from tests.graph.conftest import form, forms_of_nodes
 from tests.quality.conftest import say
@@ -222,7 +222,10 @@ def test_a_merge_rests_while_words_are_stemmed_and_is_there_again(graph, alice):
     graph.edit(stem="english")
     refresh(graph)
     assert fold_words("Thermostats pumping", "english") == "thermostat pump"
-    assert set(graph.nodetotal_set.filter(marks__gt=0).values_list("form__text", flat=True)) >= {"thermostat", "pump oil"}
+    assert set(graph.nodetotal_set.filter(marks__gt=0).values_list("form__text", flat=True)) >= {
+        "thermostat",
+        "pump oil",
+    }
     graph.edit(stem="")
     refresh(graph)
     assert forms_of_nodes(graph) == [["thermostat", "thermostats"]]
