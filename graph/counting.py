@@ -10,7 +10,7 @@ from django.db.models import CharField, Count, Exists, F, OuterRef, Q, Sum, Valu
 from django.db.models.functions import Cast, Coalesce, Concat
 from django.utils import timezone
 
-from annotation_service.db import among, execute, keys, snapshot, store, write
+from annotation_service.db import among, snapshot, store, write
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.models import GIVEN, Annotation, Entity, Item, Layer, Mark, Relation
@@ -20,8 +20,8 @@ from datasets.portions import by_keys, portions
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE
 
-from .models import CountedItem, EdgeTotal, Graph, ItemEdge, ItemNode, NodeTotal, SurfaceForm
-from .models.counts import at_least
+from .models import CountedItem, Graph, ItemEdge, ItemNode, SurfaceForm
+from .models.counts import add_up, at_least, drop_zeros
 from .models.graph import digest, fold_words
 
 ITEMS_READ, ITEMS_AT_ONCE = 2000, 200
@@ -33,14 +33,6 @@ VOICES = (
     Q(layer=Layer.GIVEN) | Q(layer=Layer.GOLD, done_at__isnull=False) | Q(layer=Layer.OWN, started_at__isnull=False)
 )
 """Whose marks are counted: unbegun work is nobody's."""
-_TOTALS = (
-    (ItemNode, NodeTotal, ("form_id", "voice"), ("marks", "relations", "broken")),
-    (ItemEdge, EdgeTotal, ("subject_id", "object_id", "label", "voice"), ("marks", "broken")),
-)
-_ADD = """
-INSERT INTO {total} (graph_id, {by}, {sums}) SELECT %(graph)s, {by}, {added} FROM {table} WHERE item_id IN ({items}) GROUP BY {by}
-    ON CONFLICT ({by}) DO UPDATE SET {new}
-"""
 
 
 class Form(NamedTuple):
@@ -283,7 +275,7 @@ def _store(graph: Graph, rows: Sequence[tuple[int, str, ItemCounts]]) -> None:
         graph.locked()  # whoever counts takes turns
         forms = _stored_forms(graph, [counts for *_, counts in rows])
         items = [pk for pk, *_ in rows]
-        _add_up(graph, items, -1)
+        add_up(items, -1)
         for model in (ItemNode, ItemEdge, CountedItem):
             model._default_manager.filter(item__in=among(items))._raw_delete(connection.alias)
         now = [(pk, signature, counts) for pk, signature, counts in rows if signature]
@@ -300,10 +292,8 @@ def _store(graph: Graph, rows: Sequence[tuple[int, str, ItemCounts]]) -> None:
         )
         _insert("graph_itemnode (item_id, form_id, voice, marks, relations, broken)", nodes)
         _insert("graph_itemedge (item_id, subject_id, label, object_id, voice, marks, broken)", edges)
-        _add_up(graph, items, 1)
-        for _, total, *_ in _TOTALS:
-            # Written out, as the condition of an index is.
-            execute(f"DELETE FROM {total._meta.db_table} WHERE graph_id = %(graph)s AND marks = 0", {"graph": graph.pk})
+        add_up(items)
+        drop_zeros(graph.pk)
 
 
 def _insert(columns: str, rows: Iterable[tuple[int, ...]]) -> None:
@@ -311,22 +301,6 @@ def _insert(columns: str, rows: Iterable[tuple[int, ...]]) -> None:
     places = ", ".join(["%s"] * (columns.count(",") + 1))
     with connection.cursor() as cursor:
         cursor.executemany(f"INSERT INTO {columns} VALUES ({places})", list(rows))
-
-
-def _add_up(graph: Graph, items: Collection[int], sign: int) -> None:
-    """Add the counts of items to the totals, or take them off."""
-    for model, total, by, sums in _TOTALS:
-        table = total._meta.db_table
-        statement = _ADD.format(
-            total=table,
-            table=model._meta.db_table,
-            by=", ".join(by),
-            sums=", ".join(sums),
-            added=", ".join(f"{sign} * SUM({each})" for each in sums),
-            items=keys(items),
-            new=", ".join(f"{each} = {table}.{each} + excluded.{each}" for each in sums),
-        )
-        execute(statement, {"graph": graph.pk})
 
 
 def _stored_forms(graph: Graph, counts: Collection[ItemCounts]) -> dict[str, int]:

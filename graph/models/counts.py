@@ -1,18 +1,44 @@
-"""How often the nodes and edges of a graph are marked: in each item, and added up. `graph.counting` keeps them.
+"""How often the nodes and edges of a graph are marked: in each item, by the forms that are marked, and added up, by their nodes.
+`graph.counting` keeps it all.
 
 All are counted for each *voice*: that of a person, given by the key, of the gold or of what came with the dataset, or what at
 least so many people agree about, see `at_least`.
 """
 
+from collections.abc import Collection
+
 from django.db import models
 from django.db.models import Index, Q, UniqueConstraint
 
-from quality.comparison import GIVEN_VOICE
-from quality.voices import GOLD_VOICE
+from annotation_service.db import execute, keys
 
-from .graph import Graph, SurfaceForm
-
-__all__ = ["GIVEN_VOICE", "GOLD_VOICE", "at_least"]
+_NODES = "graph_id, node_id, voice, marks, relations, broken"
+_EDGES = "graph_id, subject_id, label, object_id, voice, marks, broken"
+_ADD_NODES = f"""
+INSERT INTO graph_nodetotal ({_NODES})
+SELECT f.graph_id, COALESCE(f.node_id, f.id), c.voice, {{sign}} * SUM(c.marks), {{sign}} * SUM(c.relations),
+       {{sign}} * SUM(c.broken)
+  FROM graph_itemnode c JOIN graph_surfaceform f ON f.id = c.form_id
+ WHERE {{nodes}} GROUP BY 1, 2, 3
+    ON CONFLICT (node_id, voice) DO UPDATE SET marks = graph_nodetotal.marks + excluded.marks,
+       relations = graph_nodetotal.relations + excluded.relations, broken = graph_nodetotal.broken + excluded.broken
+"""
+_ADD_EDGES = f"""
+INSERT INTO graph_edgetotal ({_EDGES})
+SELECT s.graph_id, COALESCE(s.node_id, s.id), c.label, COALESCE(o.node_id, o.id), c.voice, {{sign}} * SUM(c.marks),
+       {{sign}} * SUM(c.broken)
+  FROM graph_itemedge c
+  JOIN graph_surfaceform s ON s.id = c.subject_id
+  JOIN graph_surfaceform o ON o.id = c.object_id
+ WHERE {{edges}} GROUP BY 1, 2, 3, 4, 5
+    ON CONFLICT (subject_id, object_id, label, voice) DO UPDATE SET marks = graph_edgetotal.marks + excluded.marks,
+       broken = graph_edgetotal.broken + excluded.broken
+"""
+_OF_ITEMS = {"nodes": "c.item_id IN ({0})", "edges": "c.item_id IN ({0})"}
+_OF_NODES = {
+    "nodes": "(f.id IN ({0}) OR f.node_id IN ({0}))",
+    "edges": "(c.subject_id IN ({1}) OR c.object_id IN ({1}))",
+}
 
 
 def at_least(people: int) -> int:
@@ -21,13 +47,36 @@ def at_least(people: int) -> int:
     return -100 - people
 
 
+def add_up(items: Collection[int], sign: int = 1) -> None:
+    """Add the counts of items to the totals, or with -1 take them off."""
+    where = {what: text.format(keys(items)) for what, text in _OF_ITEMS.items()}
+    for statement in (_ADD_NODES, _ADD_EDGES):
+        execute(statement.format(sign=sign, **where))
+
+
+def drop_zeros(graph: int) -> None:
+    for table in ("graph_nodetotal", "graph_edgetotal"):
+        # Written out, as the condition of an index is.
+        execute(f"DELETE FROM {table} WHERE graph_id = %(graph)s AND marks = 0", {"graph": graph})
+
+
+def add_up_nodes(nodes: Collection[int], forms: Collection[int]) -> None:
+    """Add the totals of nodes up anew, given by the forms that stand for them, to which other ``forms`` belong now."""
+    named = keys(nodes)
+    execute(f"DELETE FROM graph_nodetotal WHERE node_id IN ({named})")
+    execute(f"DELETE FROM graph_edgetotal WHERE subject_id IN ({named}) OR object_id IN ({named})")
+    where = {what: text.format(named, keys(forms)) for what, text in _OF_NODES.items()}
+    for statement in (_ADD_NODES, _ADD_EDGES):
+        execute(statement.format(sign=1, **where))
+
+
 class CountedItem(models.Model):
     """An item as it was when its marks were counted. Its key is no foreign key: what is deleted is still to be taken off the
     totals."""
 
     item = models.BigIntegerField(primary_key=True)
-    graph = models.ForeignKey(Graph, on_delete=models.RESTRICT)
-    # Of what was counted: another one, as soon as marks, their text or the folding of words are others.
+    graph = models.ForeignKey("graph.Graph", on_delete=models.RESTRICT)
+    # Of what was counted: another one, as soon as marks, their text, the rules or the folding of words are others.
     signature = models.CharField(max_length=150)
 
     def __str__(self) -> str:
@@ -46,28 +95,19 @@ class _Count(models.Model):
         abstract = True
 
 
-class _Node(_Count):
-    form = models.ForeignKey(SurfaceForm, on_delete=models.RESTRICT, db_constraint=False, db_index=False)
-    # Ends of relations that these marks are.
-    relations = models.IntegerField()
-
-    class Meta:
-        abstract = True
-
-    def __str__(self) -> str:
-        return f"{self.form_id}: {self.marks}"
+def _form(related_name: str = "+") -> "models.ForeignKey[models.Model]":
+    # Two million of them: a constraint would have each looked up.
+    return models.ForeignKey(
+        "graph.SurfaceForm", models.RESTRICT, db_constraint=False, db_index=False, related_name=related_name
+    )
 
 
 class _Edge(_Count):
     """``label`` is the key of a relation label."""
 
-    subject = models.ForeignKey(
-        SurfaceForm, on_delete=models.RESTRICT, db_constraint=False, db_index=False, related_name="+"
-    )
+    subject = _form()
     label = models.BigIntegerField()
-    object = models.ForeignKey(
-        SurfaceForm, on_delete=models.RESTRICT, db_constraint=False, db_index=False, related_name="+"
-    )
+    object = _form()
 
     class Meta:
         abstract = True
@@ -76,40 +116,56 @@ class _Edge(_Count):
         return f"{self.subject_id} {self.label} {self.object_id}: {self.marks}"
 
 
-class ItemNode(_Node):
+class ItemNode(_Count):
     item = models.ForeignKey(CountedItem, on_delete=models.RESTRICT)
+    form = _form()
+    # Ends of relations that these marks are.
+    relations = models.IntegerField()
 
     class Meta:
-        indexes = [Index(fields=["form", "voice", "item"], name="node_in_item")]
+        indexes = [Index(fields=["form", "voice", "item"], name="form_in_item")]
+
+    def __str__(self) -> str:
+        return f"{self.form_id} in item {self.item_id}: {self.marks}"
 
 
 class ItemEdge(_Edge):
+    """The ends are forms."""
+
     item = models.ForeignKey(CountedItem, on_delete=models.RESTRICT)
 
     class Meta:
         indexes = [
             Index(fields=["subject", "object", "voice", "label", "item"], name="edge_in_item"),
+            Index(fields=["object"], name="edge_to_form"),
         ]
 
 
-class NodeTotal(_Node):
-    graph = models.ForeignKey(Graph, on_delete=models.RESTRICT, db_index=False)
+class NodeTotal(_Count):
+    graph = models.ForeignKey("graph.Graph", on_delete=models.RESTRICT, db_index=False)
+    node = _form("totals")
+    relations = models.IntegerField()
 
     class Meta:
-        constraints = [UniqueConstraint(fields=["form", "voice"], name="node_total_once")]
+        constraints = [UniqueConstraint(fields=["node", "voice"], name="node_total_once")]
         indexes = [
-            Index(fields=["graph", "voice"], name="nodes_of_voice"),
+            Index(fields=["graph", "voice", "marks"], name="nodes_of_voice"),
             Index(fields=["graph"], condition=Q(marks=0), name="nodes_of_nobody"),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.node_id}: {self.marks}"
+
 
 class EdgeTotal(_Edge):
-    graph = models.ForeignKey(Graph, on_delete=models.RESTRICT, db_index=False)
+    """The ends are nodes."""
+
+    graph = models.ForeignKey("graph.Graph", on_delete=models.RESTRICT, db_index=False)
 
     class Meta:
         constraints = [UniqueConstraint(fields=["subject", "object", "label", "voice"], name="edge_total_once")]
         indexes = [
-            Index(fields=["graph", "voice"], name="edges_of_voice"),
-            Index(fields=["object", "voice"], name="edges_to"),
+            Index(fields=["graph", "voice", "marks"], name="edges_of_voice"),
+            Index(fields=["object", "voice"], name="edges_to_node"),
             Index(fields=["graph"], condition=Q(marks=0), name="edges_of_nobody"),
         ]

@@ -23,6 +23,8 @@ from datasets.models import Dataset
 from datasets.models.item import folded
 from projects.models import Project
 
+from .counts import add_up_nodes
+
 MAX_IRI_CHARACTERS = 2000
 # So many nodes are merged at a time.
 MOST_MERGED = 5000
@@ -206,8 +208,15 @@ class NodeEdits(journal.Change):
 
     def _move(self, forms: Mapping[str, str | None], node: str | None) -> None:
         """Let forms, which are given with their nodes of now, belong to the node of another one, or stand for themselves."""
-        head = self.thing.found([node])[0].pk if node else None
-        self.thing.forms.filter(digest__in=among(forms.keys())).update(node=head)
+        graph: Graph = self.thing
+        ids = among([*forms, *filter(None, forms.values()), *([node] if node else ())])
+        keys_of = dict(graph.forms.filter(digest__in=ids).values_list("digest", "pk"))
+        graph.forms.filter(digest__in=among(list(forms))).update(node=keys_of[node] if node else None)
+        # Before and after: a form without a node stands for one.
+        nodes = {keys_of[before or form] for form, before in forms.items()}
+        nodes |= {keys_of[node]} if node else {keys_of[form] for form in forms}
+        all_forms = graph.forms.filter(Q(pk__in=among(nodes)) | Q(node__in=among(nodes)))
+        add_up_nodes(nodes, list(all_forms.values_list("pk", flat=True)))
         for form, before in forms.items():
             self._note(form, {"node": before}, {"node": node})
 
@@ -366,7 +375,8 @@ class SurfaceForm(models.Model):
         return self.name or self.words or self.text
 
     def searched(self) -> str:
-        return "\n".join([self.words or self.text, *(folded(getattr(self, name)) for name in NAMED)])
+        """Begins with what the node is called, so that nodes are sorted by it, too."""
+        return "\n".join([folded(str(self)), self.text, folded(self.external_id), folded(self.iri)])
 
 
 STANDING = Coalesce("node", "pk")
