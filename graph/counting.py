@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation_service.db import among, snapshot, store, write
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
-from datasets.models import GIVEN, Annotation, Entity, Item, Layer, Mark, Relation
+from datasets.models import GIVEN, Annotation, Dataset, Entity, Item, Layer, Mark, Relation
 from datasets.models.broken import judge_of
 from datasets.models.judged import broken_in
 from datasets.portions import by_keys, portions
@@ -208,8 +208,9 @@ def _annotations(graph: Graph) -> Any:
 
 
 def signature_now(graph: Graph) -> str:
-    """Of all marks."""
-    return str(_annotations(graph).aggregate(signature=_signature(graph))["signature"])
+    """Of all marks, and of what items there are: the sums of some that went can be those of others that came."""
+    changed_at = Dataset._base_manager.filter(pk=graph.pk).values_list("updated_at", flat=True).first()
+    return f"{changed_at and changed_at.timestamp()} {_annotations(graph).aggregate(marks=_signature(graph))['marks']}"
 
 
 def stale(graph: Graph) -> Iterator[dict[int, str]]:
