@@ -308,6 +308,11 @@ def _stored_forms(graph: Graph, counts: Collection[ItemCounts]) -> dict[str, int
     """The keys of forms, by their ids; new ones are stored."""
     found = {form.digest: form for each in counts for _, form in each.nodes}
     rows = graph.forms.filter(digest__in=among(list(found)))
+    # A label that was removed has another key when it is back.
+    labels = {(label, found[key].label) for key, label in rows.values_list("digest", "label")}
+    for before, now in labels:
+        if before != now:
+            graph.forms.filter(label=before).update(label=now)
     known = dict(rows.values_list("digest", "pk"))
     if new := [form for key, form in found.items() if key not in known]:
         made = [SurfaceForm(graph=graph, search_text="", **form._asdict()) for form in new]
