@@ -68,7 +68,7 @@ def test_a_merge_outlives_all_of_its_marks(decided, project, items, carol):
     assert said(project) == before
     say(items[3], carol, "Thermostat 0")
     refresh(decided)
-    assert list(NodeTotal.objects.filter(voice=carol.pk).values_list("form__node__text", flat=True)) == ["thermostat"]
+    assert list(NodeTotal.objects.filter(voice=carol.pk).values_list("node__text", flat=True)) == ["thermostat"]
 
 
 def test_a_merge_outlives_corrections_of_texts(decided, project, items, alice, carol):
@@ -101,7 +101,8 @@ def test_what_somebody_marked_is_not_counted_when_it_is_deleted(decided, project
 # --- Labels ---
 
 
-def test_a_label_that_is_renamed_moved_or_off_keeps_its_nodes(decided, project, alice):
+def test_a_label_that_is_renamed_moved_or_off_keeps_its_nodes(decided, project, alice, settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
     ids = [row["digest"] for row in said(project)[1]]
     label(project, "Thermostat").rename("Regulator", by=alice)
     label(project, "Regulator").move(to=label(project, "Activity"), by=alice)
