@@ -7,4 +7,4 @@ class AnnotationServiceConfig(AppConfig):
     verbose_name = "Annotation service"
 
     def ready(self) -> None:
-        autodiscover_modules("jobs", "sentences", "label_files")  # what the apps register
+        autodiscover_modules("jobs", "sentences", "label_files", "node_files")  # what the apps register

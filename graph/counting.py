@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation_service.db import Written, among, snapshot, store, write
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
-from datasets.models import GIVEN, Annotation, Entity, Item, Layer, Mark, Relation
+from datasets.models import GIVEN, Annotation, Dataset, Entity, Item, Layer, Mark, Relation
 from datasets.models.broken import judge_of
 from datasets.models.judged import broken_in
 from datasets.portions import by_keys, portions
@@ -211,8 +211,9 @@ def _annotations(graph: Graph) -> Any:
 
 
 def signature_now(graph: Graph) -> str:
-    """Of all marks."""
-    return str(_annotations(graph).aggregate(signature=_signature(graph))["signature"])
+    """Of all marks, and of what items there are: the sums of some that went can be those of others that came."""
+    changed_at = Dataset._base_manager.filter(pk=graph.pk).values_list("updated_at", flat=True).first()
+    return f"{changed_at and changed_at.timestamp()} {_annotations(graph).aggregate(marks=_signature(graph))['marks']}"
 
 
 def stale(graph: Graph) -> Iterator[dict[int, str]]:
@@ -310,6 +311,11 @@ def _stored_forms(graph: Graph, counts: Collection[ItemCounts]) -> dict[str, int
     """The keys of forms, by their ids; new ones are stored."""
     found = {form.digest: form for each in counts for _, form in each.nodes}
     rows = graph.forms.filter(digest__in=among(list(found)))
+    # A label that was removed has another key when it is back.
+    labels = {(label, found[key].label) for key, label in rows.values_list("digest", "label")}
+    for before, now in labels:
+        if before != now:
+            graph.forms.filter(label=before).update(label=now)
     known = dict(rows.values_list("digest", "pk"))
     if new := [form for key, form in found.items() if key not in known]:
         made = [SurfaceForm(graph=graph, search_text="", **form._asdict()) for form in new]

@@ -22,6 +22,7 @@ from django.utils.text import slugify
 
 from annotation_service.db import Written, snapshot
 from annotation_service.json_input import json_array, to_json
+from annotation_service.json_input.lists import Element
 from annotation_service.models import User, fold
 from annotation_service.words import plural
 from datasets import exports
@@ -107,14 +108,26 @@ class Reading(NamedTuple):
     stored: Callable[[Dataset, Mapping[int, int]], None] | None = None
 
 
+class ProjectReading(NamedTuple):
+    """How a file is read whose entries are not about items, and which bundles of before do not have. ``read`` gets the
+    `BundleReader`, when that has read all else, and the entries with the names of their places; it checks them, and returns what
+    stores them in the new project."""
+
+    schema: Path
+    definition: str
+    read: Callable[[Any, Iterator[Element]], Callable[[Project], None]]
+
+
 class Part(NamedTuple):
     """A file of an app above. ``write`` yields its text in pieces, and enters into the counts of the manifest what it writes;
-    ``notes`` are what the manifest explains. What needs no ``reading`` follows from the rest."""
+    ``notes`` are what the manifest explains. What needs no ``reading`` follows from the rest. ``history`` counts what is in the
+    service alone."""
 
     name: str
     write: Callable[[Project, Counts, Progress, BundlePeople], Iterator[str]]
     notes: Mapping[str, str]
-    reading: Reading | None = None
+    reading: Reading | ProjectReading | None = None
+    history: Callable[[Project], Counts] | None = None
 
 
 parts: list[Part] = []
@@ -188,6 +201,8 @@ def _left_out(project: Project) -> list[dict[str, Any]]:
         "changes by batches": (BatchChange.objects.filter(batch__dataset=dataset).count(), history),
         "uploads": (dataset.additions().count(), history),
     }
+    told = [part.history(project) for part in parts if part.history]
+    counts |= {what: (count, history) for each in told for what, count in each.items()}
     return [{"what": what, "count": count, "why": why} for what, (count, why) in counts.items() if count]
 
 

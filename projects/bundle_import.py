@@ -7,7 +7,7 @@ that the importer has matched, or becomes a named author: a user without an acco
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -47,7 +47,7 @@ from work.models import Answer, Batch, Comment, Flag, Source
 
 from . import roles
 from .assignment.rule import NUMBERS, AssignmentRule
-from .bundle import FORMAT, PROJECT_FIELDS, VERSION, Reading, parts
+from .bundle import FORMAT, PROJECT_FIELDS, VERSION, ProjectReading, Reading, parts
 from .bundle_rows import BundleRows
 from .models import Assignment, FormerMember, Invitation, ItemCounts, Membership, Project, Withheld, clean_guidelines
 
@@ -134,7 +134,7 @@ class BundleReader:
         self.resources: dict[str, Any] = self.manifest["resources"]
         self.people = {name: number for number, name in enumerate(self.manifest["people"], start=FIRST)}
         self.members = {member["user"] for member in self.manifest["members"]}
-        others = [(part.name, part.reading) for part in parts if part.reading]
+        others = [(part.name, part.reading) for part in parts if isinstance(part.reading, Reading)]
         self.readings = [("annotations.json", ANNOTATIONS), *others]
         models = [model for _, reading in self.readings for model in reading.models]
         own = (Membership, FormerMember, Item, Assignment, Withheld, Batch, Source)
@@ -144,6 +144,7 @@ class BundleReader:
         self.batches: dict[int | None, int | None] = {None: None}
         self.sources: dict[str | None, int | None] = {None: None}
         self.items = self.tokens = 0
+        self.storing: list[Callable[[Project], None]] = []  # what is not about items
 
     def _read_manifest(self) -> Any:
         manifest = parse_json(self.text("manifest.json", settings.MAX_ONTOLOGY_BYTES))
@@ -205,6 +206,10 @@ class BundleReader:
             with within(entry.name):
                 self._read_batch(entry.value)
         self._read_items(progress)
+        for part in parts:
+            if isinstance(part.reading, ProjectReading) and part.name in self.archive.namelist():
+                entries = self._entries(part.name, part.reading.definition, part.reading.schema)
+                self.storing.append(part.reading.read(self, entries))
         self.rows.write()
 
     def _read_members(self, matched: Mapping[str, User], manager: User) -> None:
@@ -450,6 +455,8 @@ def _store(reader: BundleReader, manager: User, matched: Mapping[str, User]) -> 
                 relabel(model._default_manager.filter(annotation__item__dataset=dataset), labels)
         if reading.stored:
             reading.stored(dataset, users)
+    for store_more in reader.storing:
+        store_more(project)
     Membership.objects.get_or_create(project=project, user=manager, defaults={"role": roles.MANAGER})
     for member in reader.manifest["members"]:
         if (account := matched.get(member["user"], manager)) != manager:

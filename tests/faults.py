@@ -13,7 +13,7 @@ from unittest import mock
 from django.apps import apps
 from django.db import connection, connections
 
-APPS = ("datasets", "work", "projects", "ontologies", "resources")
+APPS = ("datasets", "work", "projects", "ontologies", "resources", "graph")
 READS = ("SELECT", "WITH", "BEGIN", "SET", "PRAGMA", "SAVEPOINT", "RELEASE", "ROLLBACK", "DROP TABLE IF EXISTS spool")
 
 

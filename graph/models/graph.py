@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from hashlib import blake2b
+from operator import or_
 from typing import Any, ClassVar, Self
 
 from django.db import models
@@ -52,9 +53,14 @@ def digest(label: str, form: str) -> str:
     return blake2b(f"{label} {form}".encode(), digest_size=16).hexdigest()
 
 
+def _text(value: str) -> str:
+    """With one space for all white space; nothing is a text, too, which takes away what was there."""
+    return " ".join(normalized(check_text(value) if value.strip() else "").split())
+
+
 def clean_iri(value: str) -> str:
     """Raises `Refused` for what is no absolute IRI."""
-    iri = normalized(check_text(value)).strip()
+    iri = _text(value)
     if iri and (":" not in iri or any(char in '<>"{}|^`\\' or char.isspace() for char in iri) or not iri.split(":")[1]):
         raise Refused(
             "An IRI begins with its scheme, and has no spaces: such as https://www.wikidata.org/entity/Q134574."
@@ -65,7 +71,7 @@ def clean_iri(value: str) -> str:
 
 
 def clean_short(value: str) -> str:
-    text = " ".join(normalized(check_text(value)).split())
+    text = _text(value)
     if len(text) > limits.MAX_NAME_CHARACTERS:
         raise Refused(f"At most {limits.MAX_NAME_CHARACTERS} characters are allowed; this has {len(text)}.")
     return text
@@ -174,7 +180,7 @@ class NodeEdits(journal.Change):
 
     def keep_apart(self, one: str, other: str) -> None:
         """Never suggest again that two nodes are the same."""
-        pair = sorted(form.digest for form in self.thing.standing([one, other]).values())
+        pair = sorted({form.digest for form in self.thing.standing([one, other]).values()})
         if len(pair) < 2:
             raise Refused("These are one node already.")
         first, second = self.thing.found(pair)
@@ -264,6 +270,8 @@ class Graph(Journaled):
         return f"/projects/{self.project.pk}/graph/"
 
     def locked(self) -> "Graph":
+        """Whoever deletes the dataset waits, or has done so."""
+        self.dataset.locked()
         graph = Graph.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
         if graph is None:
             raise Refused("The project was deleted meanwhile.")
@@ -297,6 +305,13 @@ class Graph(Journaled):
     def standing(self, forms: Collection[str]) -> "dict[str, SurfaceForm]":
         """The forms that stand for the nodes of these, by the ids of these."""
         return {form.digest: form.node or form for form in self.found(forms)}
+
+    def edited_forms(self) -> "models.QuerySet[SurfaceForm]":
+        """Those about which people decided something: all others follow from marks."""
+        apart = NotSame.objects.filter(graph=self)
+        its = [self.forms.exclude(node=None).values("node"), *(apart.values(end) for end in ("one", "other"))]
+        said = ~Q(node=None) | Q(*((name, "") for name in NAMED), _negated=True)
+        return self.forms.filter(reduce(or_, (Q(pk__in=keys) for keys in its), said))
 
     # --- What people do with nodes ---
 

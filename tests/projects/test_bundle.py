@@ -60,6 +60,7 @@ def test_it_holds_each_resource_in_its_download_format(project):
         "gold.json",
         "reviewers.json",
         "agreement.json",
+        "nodes.json",
     }
     assert files["entity_ontology.json"] == json.loads(project.entity_ontology.as_json())
     assert [item["original"] for item in files["dataset.json"]] == [
@@ -133,6 +134,8 @@ def test_the_manifest_counts_what_is_in_it_and_says_what_is_left_out(project, ca
         "gold_entities": 0,
         "gold_relations": 0,
         "gold_decisions": 0,
+        "edited_forms": 0,
+        "not_same": 0,
     }
     assert manifest["version"] == 3
     assert len(files["annotations.json"]) == 2
@@ -222,7 +225,7 @@ def test_more_items_than_one_portion_come_in_order(alice, carol, monkeypatch, li
 def test_it_takes_a_fixed_number_of_queries(project, carol, django_assert_max_num_queries):
     for item in project.dataset.items():
         mark(project, item, carol)
-    with django_assert_max_num_queries(85):
+    with django_assert_max_num_queries(87):
         read(project)
 
 

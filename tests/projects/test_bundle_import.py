@@ -22,6 +22,8 @@ from annotation_service.models import JobState, User
 from datasets.kinds import DatasetKind
 from datasets.models import Annotation, Entity, TextCorrection
 from datasets.models.correction import cut_anew
+from graph.counting import refresh
+from graph.models import Graph
 from projects import all_alike, bundle, bundle_rows
 from projects.bundle_import import import_bundle
 from projects.members import Invitation
@@ -183,6 +185,7 @@ def rich(alice, bob, carol, dave, sam, settings):
     comment.edit("Yes!", by=sam, answer=comment.answer_set.get().pk)
     Comment.begin(items[8], fred, by=alice, text="You have not begun this.")
     TextCorrection.make(items[9], cut_anew(items[9], "left thermostat of the fuel gauge"), by=alice, was_version=1)
+    decide_about_nodes(project, alice)
     member = project.membership_set.get(user=carol)
     member.set_shortcut("entity", "1", label["State"].uid)
     project.change_role(project.membership_set.get(user=fred), "reviewer")
@@ -195,6 +198,18 @@ def rich(alice, bob, carol, dave, sam, settings):
     label["State"].rename("Condition", by=alice)
     anonymise(dave)
     return Project.objects.get(pk=project.pk)
+
+
+def decide_about_nodes(project, by):
+    graph = Graph.of(project)
+    refresh(graph)
+    forms = list(graph.forms.order_by("pk").values_list("digest", flat=True))
+    graph.merge(forms[3], [forms[0], forms[1]], by=by)
+    graph.name_node(forms[3], name="The thermostat", iri="https://example.org/t#1", by=by)
+    graph.name_node(forms[4], external_id="4711", by=by)
+    graph.keep_apart(forms[2], forms[3], by=by)
+    graph.edit(stem="english", prefix="pumps", namespace="https://example.org/pumps#")
+    refresh(graph)
 
 
 def test_the_rich_project_is_rich(rich):
@@ -223,6 +238,8 @@ def test_the_rich_project_is_rich(rich):
     assert any(each["undone_at"] for each in files["batches.json"]) and len(files["batches.json"]) == 2
     decisions = [each for gold in files["gold.json"] for each in gold["decisions"]]
     assert any(each["overruled"] for each in decisions) and any(each["undone_at"] for each in decisions)
+    assert [each["kind"] for each in files["nodes.json"]] == ["graph", *["form"] * 5, "not the same"]
+    assert sum(each.get("node") is not None for each in files["nodes.json"]) == 2
     assert {each["what"] for each in manifest["left_out"]} >= {"items", "corrections of texts", "changes by batches"}
     assert [each["position"] for each in files["items.json"]][6:8] == [6, 8]
 
