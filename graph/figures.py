@@ -16,34 +16,7 @@ HUNDRED = 100
 MOST_CONNECTED = 20
 # So many rows of the table of growth: of more items, each stands for more hundreds.
 MOST_STEPS = 50
-_STEPS = 50
-# The place of the item in which a voice has each node, or edge, for the first time.
-_FIRST_NODES = """
-SELECT COALESCE(f.node_id, f.id) AS node, MIN(i.position) AS position
-  FROM graph_itemnode c
-  JOIN graph_surfaceform f ON f.id = c.form_id
-  JOIN datasets_item i ON i.id = c.item_id
- WHERE f.graph_id = %(graph)s AND c.voice = %(voice)s GROUP BY 1
-"""
-_STEPS = 50
-_STEPS = 50
-# The place of the item in which a voice has each node, or edge, for the first time.
-_FIRST_NODES = """
-SELECT COALESCE(f.node_id, f.id) AS node, MIN(i.position) AS position
-  FROM graph_itemnode c
-  JOIN graph_surfaceform f ON f.id = c.form_id
-  JOIN datasets_item i ON i.id = c.item_id
- WHERE f.graph_id = %(graph)s AND c.voice = %(voice)s GROUP BY 1
-"""
-_FIRST_EDGES = """
-SELECT COALESCE(s.node_id, s.id), c.label, COALESCE(o.node_id, o.id), MIN(i.position) AS position
-  FROM graph_itemedge c
-  JOIN graph_surfaceform s ON s.id = c.subject_id
-  JOIN graph_surfaceform o ON o.id = c.object_id
-  JOIN datasets_item i ON i.id = c.item_id
- WHERE s.graph_id = %(graph)s AND c.voice = %(voice)s GROUP BY 1, 2, 3
-"""
-_STEPS = "SELECT position / %s, COUNT(*) FROM ({firsts}) AS firsts GROUP BY 1"
+_STEP_COUNTS = "SELECT position / %s, COUNT(*) FROM ({firsts}) AS firsts GROUP BY 1"
 
 
 class Step(NamedTuple):
@@ -65,7 +38,7 @@ def growth(shown: NodeList) -> list[Step]:
     if last is None:
         return []
     step = HUNDRED * (1 + last // (HUNDRED * MOST_STEPS))
-    nodes, edges = (_steps(shown, firsts, step) for firsts in (FIRST_NODES, FIRST_EDGES))
+    nodes, edges = (_steps(shown, sql, step) for sql in (FIRST_NODES, FIRST_EDGES))
     most, found = max(nodes.values(), default=0) or 1, list[Step]()
     all_nodes = all_edges = 0
     for number in range(last // step + 1):
@@ -77,10 +50,10 @@ def growth(shown: NodeList) -> list[Step]:
     return found
 
 
-def _steps(shown: NodeList, firsts: str, step: int) -> Counter[int]:
+def _steps(shown: NodeList, sql: str, step: int) -> Counter[int]:
     params = [step, shown.graph.pk, shown.first.voice]
     with connection.cursor() as cursor:
-        cursor.execute(_STEPS.format(firsts=firsts), params)
+        cursor.execute(_STEP_COUNTS.format(firsts=sql), params)
         return Counter(dict(cursor.fetchall()))
 
 

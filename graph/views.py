@@ -123,7 +123,9 @@ def _drawn(shown: NodeList, rows: list[Node] | list[NodeEdge]) -> dict[str, Any]
     if shown.view == "edges":
         edges = [row for row in rows if isinstance(row, NodeEdge)]
         keys = {end for edge in edges for end in (edge.subject, edge.object)}
-        whole = NodeList(graph=shown.graph, dataset=shown.dataset, source=shown.source, agreed=shown.agreed, compare=shown.compare)
+        whole = NodeList(
+            graph=shown.graph, dataset=shown.dataset, source=shown.source, agreed=shown.agreed, compare=shown.compare
+        )
         nodes = shown.shown(list(whole.nodes().filter(node__in=keys)))
     else:
         nodes = [row for row in rows if isinstance(row, Node)]
@@ -134,7 +136,9 @@ def _drawn(shown: NodeList, rows: list[Node] | list[NodeEdge]) -> dict[str, Any]
         "nodes": [_drawn_node(node) for node in nodes],
         "edges": [_drawn_edge(edge, ids) for edge in edges if edge.subject in ids and edge.object in ids],
     }
-    rows_of = [(edge, ids[edge.subject], ids[edge.object]) for edge in edges if edge.subject in ids and edge.object in ids]
+    rows_of = [
+        (edge, ids[edge.subject], ids[edge.object]) for edge in edges if edge.subject in ids and edge.object in ids
+    ]
     return {"drawn": drawn, "edges": rows_of}
 
 
@@ -236,7 +240,13 @@ def merge(request: Request, pk: int) -> HttpResponse:
     marks = {row["node"]: row["here"] for row in totals}
     labels = NodeList.of(graph, request.GET).labels
     rows = sorted(((node, labels.get(node.label), marks.get(node.pk, 0)) for node in nodes), key=lambda row: -row[2])
-    context = {"graph": graph, "project": graph.project, "rows": rows[:MOST_NAMED], "ids": ids, "more": rows[MOST_NAMED:]}
+    context = {
+        "graph": graph,
+        "project": graph.project,
+        "rows": rows[:MOST_NAMED],
+        "ids": ids,
+        "more": rows[MOST_NAMED:],
+    }
     return render(request, "graph/_merge.html", context | {"total": sum(marks.values())})
 
 
@@ -279,7 +289,7 @@ class GraphForm(EditForm):
         choices=[("", "No: “pump” and “pumps” are two nodes"), *((name, name.capitalize()) for name in LANGUAGES)],
         help_text="Everything is counted anew then. Nodes that were merged rest until words are folded again as they are now.",
     )
-    prefix = forms.CharField(label="Prefix", max_length=20, help_text="in files in RDF")
+    prefix = forms.CharField(label="Prefix", max_length=20, help_text="in files in RDF")  # type: ignore[assignment]
     namespace = forms.CharField(label="Namespace", help_text="with which the IRIs of labels and nodes begin")
 
 
@@ -329,7 +339,12 @@ def suggested(request: Request, pk: int) -> HttpResponse:
     graph = graph_of(request, pk)
     shown = NodeList.of(graph, request.GET)
     pairs, after = suggestions(shown, whole_number(request.GET.get("after", "")[:6]) or 0)
-    context = _standing(request, graph) | {"filter": shown, "pairs": pairs, "after": after, "query": shown.query_string()}
+    context = _standing(request, graph) | {
+        "filter": shown,
+        "pairs": pairs,
+        "after": after,
+        "query": shown.query_string(),
+    }
     return render(request, "graph/_pairs.html" if request.htmx else "graph/suggestions.html", context)
 
 
@@ -391,13 +406,20 @@ def export(request: Request, pk: int) -> HttpResponseBase:
     form = GraphFileForm(request.POST if request.method == "POST" else request.GET, graph.project)
     if request.method == "GET" or not form.is_valid():
         form.is_valid()
-        context = {"form": form, "graph": graph, "project": graph.project, "format": GRAPH_FORMATS.get(form.data["format"])}
+        context = {
+            "form": form,
+            "graph": graph,
+            "project": graph.project,
+            "format": GRAPH_FORMATS.get(form.data["format"]),
+        }
         return render(request, "graph/_export.html", context, status=200 if request.method == "GET" else 422)
     made = export_or_start(request, graph, **form.cleaned_data)
     return redirect("job", pk=made.pk) if isinstance(made, Job) else made
 
 
-def export_or_start(request: Request, graph: Graph, *, format: str, source: str, agreed: int = 1) -> HttpResponseBase | Job:
+def export_or_start(
+    request: Request, graph: Graph, *, format: str, source: str, agreed: int = 1
+) -> HttpResponseBase | Job:
     project = graph.project
     chosen = source_named(project, source, agreed)
     if not refresh_quickly(graph) or project.dataset.item_count > settings.JOB_ROWS:
