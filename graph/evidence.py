@@ -101,6 +101,9 @@ class Evidence:
     def entity_label(self) -> Label | None:
         return self.shown.labels.get(self.node.label)
 
+    def object_label(self) -> Label | None:
+        return self.shown.labels.get(self.object.label) if self.object else None
+
     def voices(self) -> list[tuple[str, int]]:
         """How many marks of a node each source has: gold, given, everybody as so many agree, and each person."""
         totals = dict(NodeTotal.objects.filter(node=self.node).values_list("voice", "marks"))
@@ -134,14 +137,15 @@ class Evidence:
         ]
         return sorted(rows, key=lambda row: (-row.marks, row.form.text))[:SHOWN_FORMS]
 
-    def neighbours(self) -> list[tuple[NodeEdge, SurfaceForm, bool]]:
-        """The edges of a node, each with the node at the other end, and whether it leads there."""
+    def neighbours(self) -> list[tuple[NodeEdge, SurfaceForm, Label | None, bool]]:
+        """The edges of a node, each with the node at the other end, the label of that, and whether it leads there."""
         edges = self.shown.neighbours(self.node.pk)
         ends = SurfaceForm.objects.in_bulk({end for edge in edges for end in (edge.subject, edge.object)})
         return [
-            (edge, ends[edge.object if is_out else edge.subject], is_out)
+            (edge, far, self.shown.labels.get(far.label), is_out)
             for edge in edges
             for is_out in [edge.subject == self.node.pk]
+            for far in [ends[edge.object if is_out else edge.subject]]
         ]
 
     # --- Places ---

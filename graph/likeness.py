@@ -2,7 +2,8 @@
 
 Measured is the Jaro-Winkler similarity (W. E. Winkler, 1990) of rapidfuzz, which suits abbreviations and slips of the pen:
 beginnings count more. It compares words in alphabetical order; of as many words each has to be like one of the other's, so that
-“fuel filter” is no “oil filter”. Numbers have to be the same.
+“fuel filter” is no “oil filter”. Of more words than the other has, all letters have to be nearly the same, as in “air con” and
+“aircon” (normalized Levenshtein similarity). Numbers have to be the same.
 """
 
 import re
@@ -11,7 +12,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from rapidfuzz import process
-from rapidfuzz.distance import JaroWinkler
+from rapidfuzz.distance import JaroWinkler, Levenshtein
 
 from annotation_service.db import among
 
@@ -20,7 +21,7 @@ from .node_list import Node, NodeList
 
 # So many nodes, the most frequent, are compared, each with the most likely of the others.
 MOST, LIKELY = 20_000, 5
-ALIKE, WORD_ALIKE = 0.86, 0.83
+ALIKE, WORD_ALIKE, SPACED_ALIKE = 0.86, 0.83, 0.85
 SUGGESTIONS = 20
 _words = re.compile(r"\w+").findall
 _numbers = re.compile(r"\d+").findall
@@ -45,7 +46,8 @@ def likeness(one: str, other: str) -> float:
     whole = float(JaroWinkler.normalized_similarity(one, other))
     words, others = one.split(), other.split()
     if len(words) != len(others):
-        return whole
+        letters = "".join(_words(one)), "".join(_words(other))
+        return whole if Levenshtein.normalized_similarity(*letters) >= SPACED_ALIKE else 0
     least = min(float(JaroWinkler.normalized_similarity(a, b)) for a, b in zip(words, others, strict=True))
     return whole if least >= WORD_ALIKE else 0
 
@@ -91,7 +93,7 @@ def suggestions(shown: NodeList, start: int = 0, *, seconds: float = 0.2) -> tup
         place = len(rows)
     shown_nodes = {each.form.pk: each for each in shown.shown([rows[rank[pk]] for pair in found for pk in pair[:2]])}
     pairs = [Likely(shown_nodes[one], shown_nodes[other], score) for one, other, score in found]
-    return pairs, place if place < len(rows) else None
+    return sorted(pairs, key=lambda pair: -pair.likeness), place if place < len(rows) else None
 
 
 def _tops(shown: NodeList) -> dict[int, int]:

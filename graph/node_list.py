@@ -14,12 +14,13 @@ from annotation_service.inputs import whole_number
 from annotation_service.paging import Column, Page
 from annotation_service.words import plural
 from datasets.item_lists import FilteredList, labels_named
+from datasets.models import Item
 from datasets.models.item import folded
 from ontologies.labels import Label
 from ontologies.models import Ontology
 from projects.models import Project
 
-from .models import EdgeTotal, Graph, NodeTotal, SurfaceForm
+from .models import EdgeTotal, Graph, ItemNode, NodeTotal, SurfaceForm
 from .models.graph import STANDING
 from .voices import Source, source_named, sources_of
 
@@ -112,6 +113,7 @@ class NodeList(FilteredList):
         "state",
         "side",
         "around",
+        "item",
         "new",
         "view",
         "to",
@@ -135,6 +137,7 @@ class NodeList(FilteredList):
     state: str = ""
     side: str = ""
     around: str = ""
+    item: str = ""
     new: str = ""
     view: str = ""
     to: str = ""
@@ -160,6 +163,7 @@ class NodeList(FilteredList):
         yield self.state, STATES.get(self.state, self.state)
         yield self.side, SIDES.get(self.side, self.side)
         yield self.around, f"around “{self.centre or self.around}”"
+        yield self.item, f"in item {self.item}"
         yield self.new, f"found for the first time in the items {self.new}"
         yield self.to, f"to “{replace(self, label=self.to).label_name}” and below"
 
@@ -253,6 +257,11 @@ class NodeList(FilteredList):
             for_some = {"label__in": self._labels_of("relation", self.relation), "voice__in": self.voices}
             edges = EdgeTotal.objects.filter(graph=self.graph, **for_some)
             yield edges.values("subject").union(edges.values("object"))
+        if self.item:
+            position = (whole_number(self.item[:9]) or 0) - 1
+            items = Item.objects.filter(dataset=self.dataset, position=position)
+            here = ItemNode.objects.filter(item__in=items.values("pk"), voice__in=self.voices)
+            yield self.graph.forms.order_by().filter(pk__in=here.values("form")).values_list(STANDING)
         if self.new:
             first, _, last = self.new.partition("-")
             items = [(whole_number(number[:9]) or 0) - 1 for number in (first, last or first)]

@@ -190,7 +190,8 @@ def neighbours(request: Request, pk: int, node: str) -> JsonResponse:
     keys = {form.pk, *(end for edge in edges for end in (edge.subject, edge.object))}
     nodes = {node.form.pk: node for node in shown.shown(list(rows.nodes().filter(node__in=keys)))}
     drawn = [_drawn_edge(edge, nodes) for edge in edges if edge.subject in nodes and edge.object in nodes]
-    return JsonResponse({"nodes": [_drawn_node(node) for node in nodes.values()], "edges": drawn})
+    compared = bool(shown.second)
+    return JsonResponse({"compared": compared, "nodes": [_drawn_node(node) for node in nodes.values()], "edges": drawn})
 
 
 @require_POST

@@ -63,13 +63,14 @@ function styles(place, edges) {
   ];
 }
 
-function elements({ nodes, edges }) {
+function elements({ compared, nodes, edges }) {
+  const line = (side) => (compared ? SIDES[side] : "solid");
   const most = Math.max(1, ...nodes.map((node) => node.marks));
   const strongest = Math.max(1, ...edges.map((edge) => edge.marks));
   return [
     ...nodes.map((node) => ({
       group: "nodes",
-      data: { ...node, size: 14 + 34 * Math.sqrt(node.marks / most), line: SIDES[node.side] },
+      data: { ...node, size: 14 + 34 * Math.sqrt(node.marks / most), line: line(node.side) },
     })),
     ...edges.map((edge) => ({
       group: "edges",
@@ -79,14 +80,14 @@ function elements({ nodes, edges }) {
         target: edge.object,
         label: `${edge.label} ${edge.marks}`,
         width: 1 + 5 * Math.sqrt(edge.marks / strongest),
-        line: SIDES[edge.side],
+        line: line(edge.side),
       },
     })),
   ];
 }
 
 export function createPicture(place, { open, neighbours }) {
-  const cy = window.cytoscape({ container: place, minZoom: 0.05, maxZoom: 4, wheelSensitivity: 0.3, textureOnViewport: true, hideEdgesOnViewport: true });
+  const cy = window.cytoscape({ container: place, minZoom: 0.05, maxZoom: 4, textureOnViewport: true, hideEdgesOnViewport: true });
   let chosen = "";
   let arranging = null;
 
