@@ -66,7 +66,7 @@ class ReadMark(NamedTuple):
     updated_at: str = ""
 
 
-class ReadItem(NamedTuple):
+class MarkedItem(NamedTuple):
     pk: int
     tokens: Sequence[str]
     cleaned: CleanedText
@@ -74,7 +74,7 @@ class ReadItem(NamedTuple):
     relations: list[ReadMark]
 
 
-def read_items(items: Collection[int], voices: Q = VOICES, *, with_times: bool = False) -> Iterator[ReadItem]:
+def read_items(items: Collection[int], voices: Q = VOICES, *, with_times: bool = False) -> Iterator[MarkedItem]:
     """Items, given by their keys, with the accepted marks of voices, in the order of their positions; the times of marks are
     read if wanted. To be read in a `snapshot`."""
     annotations = Annotation.objects.filter(voices, item__in=among(list(items))).order_by("pk")
@@ -95,7 +95,7 @@ def read_items(items: Collection[int], voices: Q = VOICES, *, with_times: bool =
     texts = Item.objects.filter(pk__in=among(list(items))).order_by("position")
     for pk, tokens, text in texts.values_list("pk", "tokens", "search_text"):
         cleaned = CleanedText.unfolded(tokens, text, len(text))
-        yield ReadItem(pk, tokens, cleaned, marks[Entity][pk], marks[Relation][pk])
+        yield MarkedItem(pk, tokens, cleaned, marks[Entity][pk], marks[Relation][pk])
 
 
 def _voice_of(layer: str, annotator: int | None) -> int:
@@ -110,7 +110,7 @@ class Folding:
         self._uids = {label.pk: label.uid for o in graph.project.ontology_set.all() for label in o.labels()}
         self._form = lru_cache(maxsize=100_000)(self._find_form)
 
-    def form(self, item: ReadItem, mark: ReadMark) -> Form:
+    def form(self, item: MarkedItem, mark: ReadMark) -> Form:
         """Of an entity."""
         return self._form(item.cleaned.between(*mark.place), mark.label)
 
@@ -129,7 +129,7 @@ class Statement(NamedTuple):
     marks: list[ReadMark]
 
 
-def statements_in(item: ReadItem, folding: Folding) -> tuple[list[Statement], list[Statement]]:
+def statements_in(item: MarkedItem, folding: Folding) -> tuple[list[Statement], list[Statement]]:
     """Those that entities make, in the order of their tokens, and those of relations."""
     entities: dict[Any, Statement] = {}
     relations: dict[Any, Statement] = {}
@@ -149,7 +149,7 @@ def statements_in(item: ReadItem, folding: Folding) -> tuple[list[Statement], li
 Counts = dict[Any, list[int]]
 
 
-class ItemCounts(NamedTuple):
+class GraphCounts(NamedTuple):
     """What the marks of an item count: by voice and form marks, ends of relations, and marks that break rules; by voice and edge
     marks, and those that break rules."""
 
@@ -157,7 +157,7 @@ class ItemCounts(NamedTuple):
     edges: Counts
 
     @classmethod
-    def of(cls, item: ReadItem, folding: Folding, broken: Collection[tuple[int, str]]) -> Self:
+    def of(cls, item: MarkedItem, folding: Folding, broken: Collection[tuple[int, str]]) -> Self:
         """``broken`` are the voices and uids of the marks that break rules."""
         counts = cls(defaultdict(lambda: [0, 0, 0]), defaultdict(lambda: [0, 0]))
         entities, relations = statements_in(item, folding)
@@ -253,8 +253,8 @@ def refresh(graph: Graph, progress: Progress = no_progress) -> None:
             some = list(changed)[first : first + ITEMS_AT_ONCE]
             with snapshot():
                 broken = _broken(graph, some)
-                counts = {item.pk: ItemCounts.of(item, folding, broken[item.pk]) for item in read_items(some)}
-            rows = [(pk, changed[pk], counts.get(pk, ItemCounts({}, {}))) for pk in some]
+                counts = {item.pk: GraphCounts.of(item, folding, broken[item.pk]) for item in read_items(some)}
+            rows = [(pk, changed[pk], counts.get(pk, GraphCounts({}, {}))) for pk in some]
             for few in portions(rows, lambda row: row[2].size, most=ITEMS_AT_ONCE, heaviest=ROWS_AT_ONCE):
                 _store(graph, few)
     with write():
@@ -273,7 +273,7 @@ def _broken(graph: Graph, items: Sequence[int]) -> Mapping[int, set[tuple[int, s
     return found
 
 
-def _store(graph: Graph, rows: Sequence[tuple[int, str, ItemCounts]]) -> None:
+def _store(graph: Graph, rows: Sequence[tuple[int, str, GraphCounts]]) -> None:
     """Let these be the counts of some items, given by their keys and signatures."""
     with write():
         graph.locked()  # whoever counts takes turns
@@ -307,7 +307,7 @@ def _insert(columns: str, rows: Iterable[tuple[int, ...]]) -> None:
         cursor.executemany(f"INSERT INTO {columns} VALUES ({places})", list(rows))
 
 
-def _stored_forms(graph: Graph, counts: Collection[ItemCounts]) -> dict[str, int]:
+def _stored_forms(graph: Graph, counts: Collection[GraphCounts]) -> dict[str, int]:
     """The keys of forms, by their ids; new ones are stored."""
     found = {form.digest: form for each in counts for _, form in each.nodes}
     rows = graph.forms.filter(digest__in=among(list(found)))

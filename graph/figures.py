@@ -10,7 +10,7 @@ from annotation_service.db import among
 from ontologies.labels import Label
 
 from .models import EdgeTotal
-from .node_list import FIRST_EDGES, FIRST_NODES, Node, NodeList
+from .node_list import FIRST_EDGES, FIRST_NODES, CountedNode, NodeList
 
 HUNDRED = 100
 MOST_CONNECTED = 20
@@ -19,7 +19,7 @@ MOST_STEPS = 50
 _STEP_COUNTS = "SELECT position / %s, COUNT(*) FROM ({firsts}) AS firsts GROUP BY 1"
 
 
-class Step(NamedTuple):
+class GrowthStep(NamedTuple):
     """Some items, by the numbers of the first and last, with what is found there for the first time, and until there."""
 
     first: int
@@ -32,21 +32,21 @@ class Step(NamedTuple):
     """Of the most new nodes of any step, in percent."""
 
 
-def growth(shown: NodeList) -> list[Step]:
+def growth(shown: NodeList) -> list[GrowthStep]:
     """Of the source, with each hundred items or, of many, with several hundreds."""
     last = shown.graph.dataset.items().order_by("-position").values_list("position", flat=True).first()
     if last is None:
         return []
     step = HUNDRED * (1 + last // (HUNDRED * MOST_STEPS))
     nodes, edges = (_steps(shown, sql, step) for sql in (FIRST_NODES, FIRST_EDGES))
-    most, found = max(nodes.values(), default=0) or 1, list[Step]()
+    most, found = max(nodes.values(), default=0) or 1, list[GrowthStep]()
     all_nodes = all_edges = 0
     for number in range(last // step + 1):
         all_nodes, all_edges = all_nodes + nodes[number], all_edges + edges[number]
         first = number * step + 1
         share = round(100 * nodes[number] / most)
         until = min(first + step - 1, last + 1)
-        found.append(Step(first, until, nodes[number], edges[number], all_nodes, all_edges, share))
+        found.append(GrowthStep(first, until, nodes[number], edges[number], all_nodes, all_edges, share))
     return found
 
 
@@ -58,7 +58,7 @@ def _steps(shown: NodeList, sql: str, step: int) -> Counter[int]:
 
 
 class Connected(NamedTuple):
-    node: Node
+    node: CountedNode
     neighbours: int
 
 
@@ -75,7 +75,7 @@ def most_connected(shown: NodeList) -> list[Connected]:
     return [Connected(node, len(ends[node.form.pk] - {node.form.pk})) for node in shown.shown(rows)]
 
 
-class Matrix(NamedTuple):
+class BranchMatrix(NamedTuple):
     """How many relations lead from the branches in the rows to those in the columns."""
 
     branches: list[Label]
@@ -83,7 +83,7 @@ class Matrix(NamedTuple):
     """Of each row its branch, and of each column its branch, the number and its share of the greatest, in percent."""
 
 
-def branch_matrix(shown: NodeList) -> Matrix:
+def branch_matrix(shown: NodeList) -> BranchMatrix:
     edges = EdgeTotal.objects.filter(graph=shown.graph, voice=shown.first.voice).order_by()
     counted = edges.values_list("subject__label", "object__label").annotate(marks=Sum("marks"))
     labels = shown.project.entity_ontology.labels()
@@ -98,4 +98,4 @@ def branch_matrix(shown: NodeList) -> Matrix:
         (one, [(other, number, round(100 * number / most)) for other in used for number in [cells[one.pk, other.pk]]])
         for one in used
     ]
-    return Matrix(used, rows)
+    return BranchMatrix(used, rows)

@@ -17,7 +17,7 @@ from rapidfuzz.distance import JaroWinkler, Levenshtein
 from annotation_service.db import among
 
 from .models import NotSame, SurfaceForm
-from .node_list import Node, NodeList
+from .node_list import CountedNode, NodeList
 
 # So many nodes, the most frequent, are compared, each with the most likely of the others.
 MOST, LIKELY = 20_000, 5
@@ -30,9 +30,13 @@ _numbers = re.compile(r"\d+").findall
 class Likely(NamedTuple):
     """Two nodes that may be the same, the more frequent first."""
 
-    node: Node
-    other: Node
+    node: CountedNode
+    other: CountedNode
     likeness: float
+
+    @property
+    def nodes(self) -> tuple[CountedNode, CountedNode]:
+        return self.node, self.other
 
 
 def normal(text: str) -> str:

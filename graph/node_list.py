@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
+from urllib.parse import urlencode
 
 from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Sum, Value, When
 from django.db.models.expressions import RawSQL
@@ -22,7 +23,7 @@ from projects.models import Project
 
 from .models import EdgeTotal, Graph, ItemNode, NodeTotal, SurfaceForm
 from .models.graph import STANDING
-from .voices import Source, source_named, sources_of
+from .voices import GraphSource, source_named, sources_of
 
 # The place of the item in which a voice of a graph has each node, or edge, for the first time.
 FIRST_NODES = """
@@ -57,7 +58,7 @@ CONDITIONS = {
 SIDES = {"both": "in both", "one": "only in the first", "other": "only in the other"}
 
 
-class Node(NamedTuple):
+class CountedNode(NamedTuple):
     """``marks`` are those of the source, ``other`` of that which it is compared with; ``relations`` counts the ends at it."""
 
     form: SurfaceForm
@@ -78,7 +79,7 @@ class Node(NamedTuple):
         return side_of(self.marks, self.other)
 
 
-class NodeEdge(NamedTuple):
+class CountedEdge(NamedTuple):
     """Between two nodes, given by their keys."""
 
     subject: int
@@ -167,16 +168,22 @@ class NodeList(FilteredList):
         yield self.new, f"found for the first time in the items {self.new}"
         yield self.to, f"to “{replace(self, label=self.to).label_name}” and below"
 
+    @property
+    def source_query(self) -> str:
+        """The query string of the same source on other pages."""
+        chosen = {"source": self.source, "agreed": self.agreed}
+        return f"?{urlencode(chosen)}" if self.source or self.agreed else ""
+
     # --- What is asked for ---
 
     @cached_property
-    def first(self) -> Source:
+    def first(self) -> GraphSource:
         """Raises `Refused` for a source that there is not."""
         name = self.source or sources_of(self.project)[0][0]
         return source_named(self.project, name, self._people if name == "all" else 1)
 
     @cached_property
-    def second(self) -> Source | None:
+    def second(self) -> GraphSource | None:
         return (
             source_named(self.project, self.compare, self._people if self.compare == "all" else 1)
             if self.compare
@@ -259,8 +266,8 @@ class NodeList(FilteredList):
             yield edges.values("subject").union(edges.values("object"))
         if self.item:
             position = (whole_number(self.item[:9]) or 0) - 1
-            items = Item.objects.filter(dataset=self.dataset, position=position)
-            here = ItemNode.objects.filter(item__in=items.values("pk"), voice__in=self.voices)
+            wanted = Item.objects.filter(dataset=self.dataset, position=position).values("pk")
+            here = ItemNode.objects.filter(item__in=wanted, voice__in=self.voices)
             yield self.graph.forms.order_by().filter(pk__in=here.values("form")).values_list(STANDING)
         if self.new:
             first, _, last = self.new.partition("-")
@@ -272,7 +279,7 @@ class NodeList(FilteredList):
             yield among([centre.pk, *(end for edge in near for end in (edge.subject, edge.object))]) if centre else []
 
     def page(self, wanted: str | None) -> Page:
-        """Of `Node` or, if edges are listed, of `NodeEdge`, with all that match counted."""
+        """Of `CountedNode` or, if edges are listed, of `CountedEdge`, with all that match counted."""
         size = whole_number(self.size[:4]) or SIZES[0]
         rows = self.edges() if self.view == "edges" else self.nodes()
         page = Page.of(rows, wanted, size=size if size in SIZES else SIZES[0], count=rows.order_by().count())
@@ -280,14 +287,14 @@ class NodeList(FilteredList):
         page.object_list = show(list(page.object_list))
         return page
 
-    def shown(self, rows: Sequence[dict[str, Any]]) -> list[Node]:
+    def shown(self, rows: Sequence[dict[str, Any]]) -> list[CountedNode]:
         """Rows of `nodes` as people see them."""
         keys = [row["node"] for row in rows]
         forms = SurfaceForm.objects.in_bulk(keys)
         further = self.graph.forms.filter(node__in=among(keys)).order_by().values("node").annotate(count=Count("pk"))
         counts = dict(further.values_list("node", "count"))
         return [
-            Node(form := forms[row["node"]], self.labels.get(form.label), counts.get(form.pk, 0), *_figures(row))
+            CountedNode(form := forms[row["node"]], self.labels.get(form.label), counts.get(form.pk, 0), *_figures(row))
             for row in rows
         ]
 
@@ -310,19 +317,19 @@ class NodeList(FilteredList):
             found = found.filter(Q(subject__in=named) | Q(object__in=named))
         return self._matching(found)
 
-    def shown_edges(self, rows: Iterable[Mapping[str, Any]]) -> list[NodeEdge]:
+    def shown_edges(self, rows: Iterable[Mapping[str, Any]]) -> list[CountedEdge]:
         return [
-            NodeEdge(row["subject"], self.labels[row["label"]], row["object"], *_figures(row))
+            CountedEdge(row["subject"], self.labels[row["label"]], row["object"], *_figures(row))
             for row in rows
             if row["label"] in self.labels
         ]
 
-    def edges_between(self, nodes: Collection[int]) -> list[NodeEdge]:
+    def edges_between(self, nodes: Collection[int]) -> list[CountedEdge]:
         """Those between nodes, given by their keys."""
         ends = among(list(nodes))
         return self.shown_edges(self._edges(Q(subject__in=ends, object__in=ends))[:MOST_EDGES])
 
-    def neighbours(self, node: int) -> list[NodeEdge]:
+    def neighbours(self, node: int) -> list[CountedEdge]:
         """The edges of a node."""
         return self.shown_edges(self._edges(Q(subject=node) | Q(object=node))[:MOST_NEIGHBOURS])
 

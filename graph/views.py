@@ -29,13 +29,13 @@ from projects import access
 from projects.models import Project
 
 from .counting import refresh_quickly
-from .evidence import Evidence
 from .exports import GRAPH_FORMATS, file_name, write_graph
 from .figures import branch_matrix, growth, most_connected
 from .likeness import suggestions
 from .models import Graph, SurfaceForm
 from .models.graph import LANGUAGES
-from .node_list import SIDES, SIZES, STATES, Node, NodeEdge, NodeList
+from .node_evidence import NodeEvidence
+from .node_list import SIDES, SIZES, STATES, CountedEdge, CountedNode, NodeList
 from .voices import ALL, source_named, sources_of
 
 COUNT, EXPORT = "count_graph", "export_graph"
@@ -75,6 +75,7 @@ def _standing(request: Request, graph: Graph) -> dict[str, Any]:
         "project": graph.project,
         "graph": graph,
         "keeps": Right.KEEP in rights,
+        "manages": Right.MANAGE in rights,
         "edits": edits,
         "undoable": edits and graph.undoable(request.user),
         "redoable": edits and graph.redoable(request.user),
@@ -116,19 +117,19 @@ def _choices(shown: NodeList) -> dict[str, Any]:
     }
 
 
-def _drawn(shown: NodeList, rows: list[Node] | list[NodeEdge]) -> dict[str, Any]:
+def _drawn(shown: NodeList, rows: list[CountedNode] | list[CountedEdge]) -> dict[str, Any]:
     """The nodes and edges of the picture, and those of the table."""
-    nodes: list[Node] = []
-    edges: list[NodeEdge] = []
+    nodes: list[CountedNode] = []
+    edges: list[CountedEdge] = []
     if shown.view == "edges":
-        edges = [row for row in rows if isinstance(row, NodeEdge)]
+        edges = [row for row in rows if isinstance(row, CountedEdge)]
         keys = {end for edge in edges for end in (edge.subject, edge.object)}
         whole = NodeList(
             graph=shown.graph, dataset=shown.dataset, source=shown.source, agreed=shown.agreed, compare=shown.compare
         )
         nodes = shown.shown(list(whole.nodes().filter(node__in=keys)))
     else:
-        nodes = [row for row in rows if isinstance(row, Node)]
+        nodes = [row for row in rows if isinstance(row, CountedNode)]
         edges = shown.edges_between([node.form.pk for node in nodes])
     ids = {node.form.pk: node for node in nodes}
     drawn = {
@@ -142,7 +143,7 @@ def _drawn(shown: NodeList, rows: list[Node] | list[NodeEdge]) -> dict[str, Any]
     return {"drawn": drawn, "edges": rows_of}
 
 
-def _drawn_node(node: Node) -> dict[str, Any]:
+def _drawn_node(node: CountedNode) -> dict[str, Any]:
     return {
         "id": node.id,
         "words": str(node.form)[:60],
@@ -152,7 +153,7 @@ def _drawn_node(node: Node) -> dict[str, Any]:
     }
 
 
-def _drawn_edge(edge: NodeEdge, nodes: dict[int, Node]) -> dict[str, Any]:
+def _drawn_edge(edge: CountedEdge, nodes: dict[int, CountedNode]) -> dict[str, Any]:
     subject, object = nodes[edge.subject].id, nodes[edge.object].id
     return {
         "at": f"{subject},{edge.label.uid},{object}",
@@ -172,7 +173,7 @@ def _evidence(shown: NodeList, request: Request, chosen: str) -> dict[str, Any]:
     except Refused:
         raise Http404 from None
     label = next((each for each in shown.labels.values() if len(ids) == 3 and each.uid == ids[1]), None)
-    found = Evidence(shown, nodes[0], label, nodes[-1] if label else None)
+    found = NodeEvidence(shown, nodes[0], label, nodes[-1] if label else None)
     return {"evidence": found, "places": found.page(request.GET.get("places")), "at": found.key}
 
 

@@ -13,14 +13,14 @@ from projects.work_export import people_in
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE
 
-from .counting import Folding, ReadItem, Statement, statements_in
+from .counting import Folding, MarkedItem, Statement, statements_in
 from .models.counts import at_least
 
 GOLD, GIVEN, ALL = "gold", "given", "all"
 IN_WORDS = {GOLD: "Gold", GIVEN: "What came with the dataset", ALL: "Everybody"}
 
 
-class Source(NamedTuple):
+class GraphSource(NamedTuple):
     """Where the marks of a graph come from: ``name`` is that of a person or one of `IN_WORDS`; of everybody those marks that at
     least so many people agree about."""
 
@@ -58,21 +58,21 @@ def sources_of(project: Project) -> list[tuple[str, str]]:
     return [*found, (GIVEN, IN_WORDS[GIVEN]), *people]
 
 
-def source_named(project: Project, name: str, agreed: int = 1) -> Source:
+def source_named(project: Project, name: str, agreed: int = 1) -> GraphSource:
     """Raises `Refused` for nobody."""
     if agreed > 1 and name != ALL:
         raise Refused("Agreement is that of everybody: only with them a number of people is named.", place="agreed")
     if name in IN_WORDS:
         voices = {GOLD: GOLD_VOICE, GIVEN: GIVEN_VOICE, ALL: at_least(max(agreed, 1))}
-        return Source(name, voices[name], max(agreed, 1))
+        return GraphSource(name, voices[name], max(agreed, 1))
     begun = Annotation.objects.filter(item__dataset=project.dataset, started_at__isnull=False)
     people = User.objects.filter(pk__in=begun.order_by().values("annotator"))
     if person := people.filter(username_folded=fold(name.removeprefix("@"))).first():
-        return Source(person.username, person.pk)
+        return GraphSource(person.username, person.pk)
     raise Refused(f"“{cut(name, 60)}” has begun no item. Say {GOLD}, {GIVEN}, {ALL} or a user name.", place="source")
 
 
-def statements(source: Source, folding: Folding, item: ReadItem) -> tuple[list[Statement], list[Statement]]:
+def statements(source: GraphSource, folding: Folding, item: MarkedItem) -> tuple[list[Statement], list[Statement]]:
     """What a source says in an item that was read with its ``annotations``, or with all: `statements_in`."""
     entities, relations = statements_in(item, folding)
     return list(filter(source.says, entities)), list(filter(source.says, relations))

@@ -14,7 +14,7 @@ from datasets.portions import by_tokens, portions
 
 from ..counting import Form
 from ..models import EdgeTotal, Graph, NodeTotal
-from ..voices import Source
+from ..voices import GraphSource
 
 NODES_AT_ONCE = 1000
 
@@ -54,10 +54,10 @@ class ExportedEdge(NamedTuple):
     marks: int
 
 
-class Contents:
+class GraphContents:
     """Of a graph that is counted. To be read in a `snapshot`."""
 
-    def __init__(self, graph: Graph, source: Source) -> None:
+    def __init__(self, graph: Graph, source: GraphSource) -> None:
         self.graph, self.source = graph, source
 
         self.ontologies = list(graph.project.ontology_set.order_by("pk"))

@@ -62,7 +62,7 @@ function recall() {
     form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "node", value: id }));
   }
   $("#selected").hidden = !selected.size;
-  $("#selected > span").textContent = `${plural(selected.size, "node")} selected`;
+  $("#selected > span").textContent = `${plural(selected.size, "node", "nodes")} selected`;
 }
 
 document.addEventListener("change", ({ target }) => {

@@ -3,7 +3,9 @@
 import { arrange } from "./arrange.js";
 import { save, svg } from "./files.js";
 
-const MOST_LABELLED = 150; // edges: of more, labels come with zooming in
+// Of more nodes or edges, names come with zooming in.
+const MOST_NAMED = 120;
+const MOST_LABELLED = 150;
 const SIDES = { both: "solid", one: "dashed", other: "dotted" };
 
 /** Colours as the canvas wants them: those of the page, whatever its theme. */
@@ -16,10 +18,11 @@ function colours(place) {
   return found;
 }
 
-function styles(place, edges) {
+function styles(place, nodes, edges) {
   const { ink, soft, edge, accent, panel } = colours(place);
   const few = edges <= MOST_LABELLED;
-  const text = { "font-size": 11, color: ink, "text-outline-color": panel, "text-outline-width": 2, "min-zoomed-font-size": 7 };
+  const least = nodes <= MOST_NAMED ? 3 : 7;
+  const text = { "font-size": 11, color: ink, "text-outline-color": panel, "text-outline-width": 2, "min-zoomed-font-size": least };
   return [
     {
       selector: "node",
@@ -46,7 +49,7 @@ function styles(place, edges) {
         label: "data(label)",
         "font-size": 9,
         color: soft,
-        "min-zoomed-font-size": few ? 6 : 10,
+        "min-zoomed-font-size": few ? 5 : 10,
         width: "data(width)",
         "line-color": edge,
         "line-style": "data(line)",
@@ -91,7 +94,7 @@ export function createPicture(place, { open, neighbours }) {
   let chosen = "";
   let arranging = null;
 
-  const restyle = () => cy.style(styles(place, cy.edges().length));
+  const restyle = () => cy.style(styles(place, cy.nodes().length, cy.edges().length));
   const tidy = (options) => {
     arranging?.stop();
     place.toggleAttribute("aria-busy", true);

@@ -15,11 +15,11 @@ from ontologies.labels import Label
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE, names_for
 
-from .counting import Folding, ReadItem, ReadMark, Statement, read_items
+from .counting import Folding, MarkedItem, ReadMark, Statement, read_items
 from .models import GraphChange, ItemEdge, ItemNode, NodeTotal, SurfaceForm
 from .models.counts import at_least
-from .node_list import NodeEdge, NodeList
-from .voices import Source, statements
+from .node_list import NodeList
+from .voices import GraphSource, statements
 
 PLACES = 10
 # Tokens before and after what is marked.
@@ -28,13 +28,13 @@ SHOWN_FORMS = 50
 SHOWN_OTHERS = 12
 
 
-class Piece(NamedTuple):
+class SentencePiece(NamedTuple):
     text: str
-    is_subject: bool
-    is_object: bool
+    role: str
+    """“subject”, “object”, both, or nothing of what is asked for."""
 
 
-class Voice(NamedTuple):
+class PlaceVoice(NamedTuple):
     """Somebody who marked a place, with the address of the mark."""
 
     name: str
@@ -49,10 +49,10 @@ class OtherMark(NamedTuple):
     label: Label | None
 
 
-class Place(NamedTuple):
+class EvidencePlace(NamedTuple):
     item: Item
-    pieces: list[Piece]
-    voices: list[Voice]
+    pieces: list[SentencePiece]
+    voices: list[PlaceVoice]
     people: int
     """How many people have begun the item."""
     agreed: int
@@ -66,7 +66,18 @@ class FormRow(NamedTuple):
     """That which made it a form of this node."""
 
 
-class Evidence:
+class Neighbour(NamedTuple):
+    """An edge of a node, as addresses name it, with the node at its ``far`` end."""
+
+    label: Label
+    arrow: str
+    far: SurfaceForm
+    far_label: Label | None
+    at: str
+    marks: int
+
+
+class NodeEvidence:
     """Of a node or, with a label and another node, of the edge from one to the other."""
 
     def __init__(
@@ -89,7 +100,7 @@ class Evidence:
     def _forms(self, node: SurfaceForm) -> QuerySet[SurfaceForm]:
         return self.graph.forms.filter(Q(pk=node.pk) | Q(node=node.pk))
 
-    def _rows(self, source: Source) -> QuerySet[Any]:
+    def _rows(self, source: GraphSource) -> QuerySet[Any]:
         own = self._forms(self.node).values("pk")
         if self.label and self.object:
             ends = {"subject__in": own, "object__in": self._forms(self.object).values("pk")}
@@ -137,27 +148,30 @@ class Evidence:
         ]
         return sorted(rows, key=lambda row: (-row.marks, row.form.text))[:SHOWN_FORMS]
 
-    def neighbours(self) -> list[tuple[NodeEdge, SurfaceForm, Label | None, bool]]:
-        """The edges of a node, each with the node at the other end, the label of that, and whether it leads there."""
+    def neighbours(self) -> list[Neighbour]:
+        """The edges of a node, the most frequent first."""
         edges = self.shown.neighbours(self.node.pk)
         ends = SurfaceForm.objects.in_bulk({end for edge in edges for end in (edge.subject, edge.object)})
-        return [
-            (edge, far, self.shown.labels.get(far.label), is_out)
-            for edge in edges
-            for is_out in [edge.subject == self.node.pk]
-            for far in [ends[edge.object if is_out else edge.subject]]
-        ]
+        found = []
+        for edge in edges:
+            far = ends[edge.object if edge.subject == self.node.pk else edge.subject]
+            at = f"{ends[edge.subject].digest},{edge.label.uid},{ends[edge.object].digest}"
+            arrow = "→" if edge.subject == self.node.pk else "←"
+            found.append(
+                Neighbour(edge.label, arrow, far, self.shown.labels.get(far.label), at, edge.marks + edge.other)
+            )
+        return found
 
     # --- Places ---
 
     def page(self, wanted: str | None) -> Page:
-        """Of `Place`, in the order of the items."""
+        """Of `EvidencePlace`, in the order of the items."""
         items = Item.objects.filter(pk__in=self._rows(self.source).values("item")).order_by("position")
         page = Page.of(items, wanted, size=PLACES)
         page.object_list = self._places(list(page.object_list))
         return page
 
-    def _places(self, items: Sequence[Item]) -> list[Place]:
+    def _places(self, items: Sequence[Item]) -> list[EvidencePlace]:
         by_pk, folding, names = {item.pk: item for item in items}, Folding(self.graph), names_for(self.graph.project)
         begun = Annotation.objects.filter(item__in=by_pk, layer=Layer.OWN, started_at__isnull=False).order_by()
         people = dict(begun.values("item").annotate(count=Count("pk")).values_list("item", "count"))
@@ -172,10 +186,10 @@ class Evidence:
                         continue
                     spans = [said.place[0][:2], said.place[2][:2]] if self.label else [said.place[:2]]
                     others = _others(entities, own | far, read, self.shown)
-                    voices = [Voice(*self._voice(mark, by_pk[read.pk], names)) for mark in said.marks]
+                    voices = [PlaceVoice(*self._voice(mark, by_pk[read.pk], names)) for mark in said.marks]
                     agreed = sum(mark.voice > GIVEN_VOICE for mark in said.marks)
                     found.append(
-                        Place(
+                        EvidencePlace(
                             by_pk[read.pk], _pieces(read.cleaned, spans), voices, people.get(read.pk, 0), agreed, others
                         )
                     )
@@ -196,7 +210,7 @@ class Evidence:
         return names[mark.voice], reverse("annotations:read", args=[project.pk, mark.voice, item.pk]) + f"#{mark.uid}"
 
 
-def _pieces(text: CleanedText, spans: Sequence[tuple[int, int]]) -> list[Piece]:
+def _pieces(text: CleanedText, spans: Sequence[tuple[int, int]]) -> list[SentencePiece]:
     """The words around spans, cut at their ends."""
     first = max(0, min(start for start, _ in spans) - AROUND)
     last = min(len(text.tokens), max(end for _, end in spans) + 1 + AROUND)
@@ -209,16 +223,19 @@ def _pieces(text: CleanedText, spans: Sequence[tuple[int, int]]) -> list[Piece]:
         tokens = list(some)
         words = str(CleanedText(text.tokens[tokens[0] : tokens[-1] + 1], text.gaps[tokens[0] : tokens[-1] + 1]))
         if any(marked) and words.startswith(" "):
-            pieces.append(Piece(" ", False, False))
-        pieces.append(Piece(words.strip(" ") if any(marked) else words, marked[0], marked[-1] and len(marked) > 1))
+            pieces.append(SentencePiece(" ", ""))
+        roles = " ".join(role for role, is_inside in zip(("subject", "object"), marked, strict=False) if is_inside)
+        pieces.append(SentencePiece(words.strip(" ") if roles else words, roles))
     return [
-        *([Piece("… ", False, False)] if first else []),
+        *([SentencePiece("… ", "")] if first else []),
         *pieces,
-        *([Piece(" …", False, False)] if last < len(text.tokens) else []),
+        *([SentencePiece(" …", "")] if last < len(text.tokens) else []),
     ]
 
 
-def _others(entities: Sequence[Statement], known: Collection[str], read: ReadItem, shown: NodeList) -> list[OtherMark]:
+def _others(
+    entities: Sequence[Statement], known: Collection[str], read: MarkedItem, shown: NodeList
+) -> list[OtherMark]:
     """Further nodes in an item, each once."""
     found: dict[str, OtherMark] = {}
     for said in entities:
