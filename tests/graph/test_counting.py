@@ -217,7 +217,9 @@ class Life:
 
     def split(self, *_):
         graph, forms = self._forms()
-        change = self.rng.choice([graph.undo, graph.redo, lambda by: graph.split(self.rng.sample(forms, 1), by=by)])
+        change = self.rng.choice(
+            [graph.undo, graph.redo, lambda by: graph.split(self.rng.choices(forms) if forms else [], by=by)]
+        )
         change(by=self.by)
 
     def _forms(self):
@@ -236,7 +238,7 @@ class Life:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(amount(4, 100)))
+@pytest.mark.parametrize("seed", range(amount(4, 30)))
 def test_totals_are_those_of_a_plain_count_whatever_has_happened(busy, alice, seed, monkeypatch):
     project, people = busy
     monkeypatch.setattr(counting, "ITEMS_READ", 4)

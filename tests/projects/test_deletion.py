@@ -24,6 +24,8 @@ from annotation_service.inputs import Refused
 from annotation_service.models import JobState, start_job
 from datasets.models import Annotation, Dataset, Entity, Item, Rejection, Relation, TextCorrection, Upload
 from datasets.models.correction import cut_anew
+from graph.counting import refresh as refresh_graph
+from graph.models import Graph
 from ontologies.models import Ontology, OntologyItem
 from projects import all_alike
 from projects.members import Invitation
@@ -88,6 +90,11 @@ class Doomed:
         Comment.begin(item, carol, by=carol, text="Doomed?").answer("Doomed.", by=alice)
         form = {"tokens": self.item.tokens[:1], "label": self.label.uid}
         self.batch = all_alike.apply(self.project, carol, {"verb": "propagate", "kind": "entity", "form": form})
+        graph = Graph.of(self.project)
+        refresh_graph(graph)
+        one, two, three = graph.forms.values_list("digest", flat=True)
+        graph.merge(one, [two], by=alice)
+        graph.keep_apart(one, three, by=alice)
         removed = self.project.dataset.items().filter(position=1)
         self.project.dataset.remove(removed, by=alice)
 
