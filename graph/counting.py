@@ -66,7 +66,7 @@ class ReadMark(NamedTuple):
     updated_at: str = ""
 
 
-class MarkedItem(NamedTuple):
+class GraphItem(NamedTuple):
     pk: int
     tokens: Sequence[str]
     cleaned: CleanedText
@@ -74,7 +74,7 @@ class MarkedItem(NamedTuple):
     relations: list[ReadMark]
 
 
-def read_items(items: Collection[int], voices: Q = VOICES, *, with_times: bool = False) -> Iterator[MarkedItem]:
+def read_items(items: Collection[int], voices: Q = VOICES, *, with_times: bool = False) -> Iterator[GraphItem]:
     """Items, given by their keys, with the accepted marks of voices, in the order of their positions; the times of marks are
     read if wanted. To be read in a `snapshot`."""
     annotations = Annotation.objects.filter(voices, item__in=among(list(items))).order_by("pk")
@@ -95,7 +95,7 @@ def read_items(items: Collection[int], voices: Q = VOICES, *, with_times: bool =
     texts = Item.objects.filter(pk__in=among(list(items))).order_by("position")
     for pk, tokens, text in texts.values_list("pk", "tokens", "search_text"):
         cleaned = CleanedText.unfolded(tokens, text, len(text))
-        yield MarkedItem(pk, tokens, cleaned, marks[Entity][pk], marks[Relation][pk])
+        yield GraphItem(pk, tokens, cleaned, marks[Entity][pk], marks[Relation][pk])
 
 
 def _voice_of(layer: str, annotator: int | None) -> int:
@@ -110,7 +110,7 @@ class Folding:
         self._uids = {label.pk: label.uid for o in graph.project.ontology_set.all() for label in o.labels()}
         self._form = lru_cache(maxsize=100_000)(self._find_form)
 
-    def form(self, item: MarkedItem, mark: ReadMark) -> Form:
+    def form(self, item: GraphItem, mark: ReadMark) -> Form:
         """Of an entity."""
         return self._form(item.cleaned.between(*mark.place), mark.label)
 
@@ -129,7 +129,7 @@ class Statement(NamedTuple):
     marks: list[ReadMark]
 
 
-def statements_in(item: MarkedItem, folding: Folding) -> tuple[list[Statement], list[Statement]]:
+def statements_in(item: GraphItem, folding: Folding) -> tuple[list[Statement], list[Statement]]:
     """Those that entities make, in the order of their tokens, and those of relations."""
     entities: dict[Any, Statement] = {}
     relations: dict[Any, Statement] = {}
@@ -157,7 +157,7 @@ class GraphCounts(NamedTuple):
     edges: Counts
 
     @classmethod
-    def of(cls, item: MarkedItem, folding: Folding, broken: Collection[tuple[int, str]]) -> Self:
+    def of(cls, item: GraphItem, folding: Folding, broken: Collection[tuple[int, str]]) -> Self:
         """``broken`` are the voices and uids of the marks that break rules."""
         counts = cls(defaultdict(lambda: [0, 0, 0]), defaultdict(lambda: [0, 0]))
         entities, relations = statements_in(item, folding)

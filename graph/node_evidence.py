@@ -15,7 +15,7 @@ from ontologies.labels import Label
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE, names_for
 
-from .counting import Folding, MarkedItem, ReadMark, Statement, read_items
+from .counting import Folding, GraphItem, ReadMark, Statement, read_items
 from .models import GraphChange, ItemEdge, ItemNode, NodeTotal, SurfaceForm
 from .models.counts import at_least
 from .node_list import NodeList
@@ -233,9 +233,7 @@ def _pieces(text: CleanedText, spans: Sequence[tuple[int, int]]) -> list[Sentenc
     ]
 
 
-def _others(
-    entities: Sequence[Statement], known: Collection[str], read: MarkedItem, shown: NodeList
-) -> list[OtherMark]:
+def _others(entities: Sequence[Statement], known: Collection[str], read: GraphItem, shown: NodeList) -> list[OtherMark]:
     """Further nodes in an item, each once."""
     found: dict[str, OtherMark] = {}
     for said in entities:

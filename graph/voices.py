@@ -13,7 +13,7 @@ from projects.work_export import people_in
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE
 
-from .counting import Folding, MarkedItem, Statement, statements_in
+from .counting import Folding, GraphItem, Statement, statements_in
 from .models.counts import at_least
 
 GOLD, GIVEN, ALL = "gold", "given", "all"
@@ -72,7 +72,7 @@ def source_named(project: Project, name: str, agreed: int = 1) -> GraphSource:
     raise Refused(f"“{cut(name, 60)}” has begun no item. Say {GOLD}, {GIVEN}, {ALL} or a user name.", place="source")
 
 
-def statements(source: GraphSource, folding: Folding, item: MarkedItem) -> tuple[list[Statement], list[Statement]]:
+def statements(source: GraphSource, folding: Folding, item: GraphItem) -> tuple[list[Statement], list[Statement]]:
     """What a source says in an item that was read with its ``annotations``, or with all: `statements_in`."""
     entities, relations = statements_in(item, folding)
     return list(filter(source.says, entities)), list(filter(source.says, relations))

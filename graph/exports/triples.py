@@ -30,7 +30,7 @@ from quality.comparison import GIVEN_VOICE
 from quality.models import GoldDecision
 from quality.voices import GOLD_VOICE
 
-from ..counting import Edge, Folding, Form, MarkedItem, ReadMark, read_items
+from ..counting import Edge, Folding, Form, GraphItem, ReadMark, read_items
 from ..voices import GOLD, Statement, statements
 from .contents import GraphContents, StandingForm
 
@@ -176,7 +176,7 @@ def _evidence(terms: Terms) -> Iterator[Subject]:
 class _Told:
     """What is told of an item; ``row`` is its position and outside id, its original, and the JSON of the offsets."""
 
-    def __init__(self, terms: Terms, item: MarkedItem, row: Sequence[Any], deciders: Iterable[int]) -> None:
+    def __init__(self, terms: Terms, item: GraphItem, row: Sequence[Any], deciders: Iterable[int]) -> None:
         position, self.external_id, self.original, offsets = row
         self.terms, self.item, self.deciders, self.number = terms, item, deciders, position + 1
         self.offsets = json.loads(offsets or "null")
