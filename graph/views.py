@@ -23,6 +23,7 @@ from annotation_service.edits import EditForm
 from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.journal_views import history_urls
+from annotation_service.json_input import to_json
 from annotation_service.models import Job, User, start_job, start_once
 from annotation_service.words import plural
 from projects import access
@@ -140,7 +141,7 @@ def _drawn(shown: NodeList, rows: list[CountedNode] | list[CountedEdge]) -> dict
     rows_of = [
         (edge, ids[edge.subject], ids[edge.object]) for edge in edges if edge.subject in ids and edge.object in ids
     ]
-    return {"drawn": drawn, "edges": rows_of}
+    return {"drawn": to_json(drawn), "edges": rows_of}
 
 
 def _drawn_node(node: CountedNode) -> dict[str, Any]:

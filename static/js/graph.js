@@ -109,4 +109,5 @@ document.addEventListener("click", ({ target }) => {
   if (button) picture[button.dataset.picture]();
 });
 
+window.graphPicture = picture; // what is drawn, for whoever looks at it by a program
 draw();

@@ -153,6 +153,7 @@ export function createPicture(place, { open, neighbours }) {
     svg: () => save(new Blob([svg(cy, colours(place))], { type: "image/svg+xml" }), "graph.svg"),
     png: () => cy.png({ output: "blob-promise", full: true, scale: 2, bg: colours(place).panel }).then((blob) => save(blob, "graph.png")),
     counts: () => ({ nodes: cy.nodes().length, edges: cy.edges().length }),
-    cy,
+    place: (id) => cy.getElementById(id).renderedPosition(),
+    chosen: () => chosen,
   };
 }

@@ -14,6 +14,8 @@ from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation, Dataset, TextCorrection, Upload
 from datasets.models.correction import cut_anew
 from datasets.preprocessing import SameText
+from graph.counting import refresh
+from graph.models import Graph
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 from projects.models import Project
@@ -51,6 +53,7 @@ class Command(BaseCommand):
             TextCorrection.make(corrected, new, by=people["manager"], was_version=1)
             self._project_in_pairs(people, ontologies)
             self._marked_elsewhere(people["manager"], ontologies)
+            self._name_nodes(project)
         self._keep(passwords)
 
     def _account(self, name: str, password: str) -> User:
@@ -174,6 +177,15 @@ class Command(BaseCommand):
             label = annotation.label("relation", label_uids[fullname])
             annotation.add_relation(uid=secrets.token_hex(8), label=label, source=uids[source], target=uids[target])
         annotation.finish()
+
+    def _name_nodes(self, project: Project) -> None:
+        """One thing that people have marked with two labels is one node, and a node is known elsewhere."""
+        graph = Graph.of(project)
+        refresh(graph)
+        by, (one, other) = project.created_by, graph.forms.filter(text="air conditioner thermostat").order_by("pk")
+        graph.merge(one.digest, [other.digest], by=by)
+        pump = graph.forms.get(text="hydraulic pump")
+        graph.name_node(pump.digest, by=by, iri="https://www.wikidata.org/entity/Q134574", external_id="part 4711")
 
     def _keep(self, passwords: dict[str, str]) -> None:
         lines = "".join(f"{name:<10}{password}\n" for name, password in passwords.items())

@@ -1,0 +1,190 @@
+"""The graph in a browser: from a node to the mark behind it and back, merging and taking back, comparing, by keys alone; what is
+chosen is the same in the table, the picture and the evidence."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from graph.models import Graph
+from tests import factories
+from tests.e2e.test_axe import fits, serious
+from tests.e2e.waiting import settled
+from tests.quality.conftest import say
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+TEXT = "hydraulic pump leaking badly\nhyd pump leaking again\nseal of hydraulic pump worn\nHydraulic  pump noisy\n"
+
+
+@pytest.fixture
+def project(alice, carol, dave):
+    project = factories.project(by=alice, annotators=[carol, dave], text=TEXT)
+    first, second, third, fourth = project.dataset.items()
+    for person in (carol, dave):
+        say(first, person, "DrivingObject 0-1", "State 2", "hasPatient: State 2 > DrivingObject 0-1")
+    say(second, carol, "DrivingObject 0-1", "State 2", "hasPatient: State 2 > DrivingObject 0-1")
+    say(third, carol, "PhysicalObject 0", "DrivingObject 2-3", "hasPart: DrivingObject 2-3 > PhysicalObject 0")
+    say(fourth, dave, "DrivingObject 0-1")
+    return project
+
+
+class GraphPage:
+    def __init__(self, page, project):
+        self.page, self.project = page, project
+        self.table, self.evidence = page.locator("#graph"), page.locator("#evidence")
+
+    def open(self, query=""):
+        self.page.goto(f"/projects/{self.project.pk}/graph/{query}")
+        settled(self.page)
+        return self
+
+    def row(self, words):
+        return self.table.locator("tbody tr").filter(has=self.page.get_by_role("link", name=words, exact=True))
+
+    def drawn(self):
+        """What the table gives the picture."""
+        return json.loads(self.page.locator("#graph-data").text_content())
+
+
+@pytest.fixture
+def graph(page, sign_in, alice, project):
+    sign_in(page, alice)
+    return GraphPage(page, project)
+
+
+def test_from_a_node_to_its_sentence_to_the_mark_and_back(page, graph, carol):
+    graph.open()
+    graph.row("hydraulic pump").get_by_role("link").click()
+    expect(graph.evidence.get_by_role("heading", level=2)).to_have_text("hydraulic pump")
+    expect(graph.evidence.locator(".places > li")).to_have_count(3)
+    place = graph.evidence.locator(".places > li").first
+    expect(place.locator(".subject")).to_have_text("hydraulic pump")
+    expect(place).to_contain_text("all 2 agree")
+    place.get_by_role("link", name="carol").click()
+    expect(page).to_have_url(re.compile(rf"/marks/{carol.pk}/\d+/#"))
+    expect(page.locator(".selected").first).to_be_visible()
+    page.get_by_role("link", name="Its nodes in the graph").click()
+    expect(graph.table.locator("tbody tr")).to_have_count(2)
+    page.go_back()
+    page.go_back()
+    expect(graph.evidence.get_by_role("heading", level=2)).to_have_text("hydraulic pump")
+
+
+def test_what_is_chosen_in_the_picture_is_chosen_everywhere(page, graph):
+    graph.open("?view=edges")
+    canvas = page.locator("#picture canvas").last
+    expect(canvas).to_be_visible()
+    page.wait_for_selector("#picture:not([aria-busy])")
+    at = graph.drawn()["edges"][0]["at"]
+    node = graph.drawn()["nodes"][0]["id"]
+    place = page.evaluate("(id) => window.graphPicture.place(id)", node)
+    box = page.locator("#picture").bounding_box()
+    page.mouse.click(box["x"] + place["x"], box["y"] + place["y"])
+    expect(page).to_have_url(re.compile(f"at={node}"))
+    expect(graph.evidence.get_by_role("heading", level=2)).to_have_text(graph.drawn()["nodes"][0]["words"])
+    graph.table.locator(f'tr[data-at="{at}"] a').click()
+    expect(graph.table.locator("tr[aria-selected]")).to_have_attribute("data-at", at)
+    assert page.evaluate("() => window.graphPicture.chosen()") == at
+    expect(graph.evidence.locator(".object").first).to_be_visible()
+
+
+def test_merging_and_taking_back_by_keys_alone(page, graph, project):
+    graph.open()
+    page.keyboard.press("ArrowDown")
+    expect(graph.row("hydraulic pump").get_by_role("link")).to_be_focused()
+    page.keyboard.press("x")
+    graph.row("hyd pump").get_by_role("link").focus()
+    page.keyboard.press("x")
+    expect(page.locator("#selected")).to_contain_text("2 nodes selected")
+    page.keyboard.press("m")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("radio", name="hydraulic pump")).to_be_checked()
+    page.keyboard.press("Enter")
+    expect(graph.row("hydraulic pump")).to_contain_text("+1 form")
+    expect(graph.row("hydraulic pump").locator(".num").first).to_have_text("5")
+    expect(graph.row("hyd pump")).to_have_count(0)
+    assert {(node["words"], node["marks"]) for node in graph.drawn()["nodes"]} >= {("hydraulic pump", 5)}
+    graph.row("hydraulic pump").get_by_role("link").focus()
+    page.keyboard.press("Enter")
+    expect(graph.evidence.locator(".forms-list > li")).to_have_count(2)
+    expect(graph.evidence).to_contain_text("merged by alice")
+    page.get_by_role("button", name="Undo").last.click()
+    expect(graph.row("hyd pump")).to_have_count(1)
+    assert Graph.of(project).forms.filter(node__isnull=False).count() == 0
+
+
+def test_splitting_and_naming(page, graph, project, problems):
+    problems.expect("422")
+    of = Graph.of(project)
+    graph.open()
+    pumps = [of.forms.get(text=text).digest for text in ("hydraulic pump", "hyd pump")]
+    of.merge(pumps[0], pumps[1:], by=project.created_by)
+    graph.open(f"?at={pumps[0]}")
+    graph.evidence.get_by_role("button", name="split").click()
+    expect(graph.row("hyd pump")).to_have_count(1)
+    page.keyboard.press("e")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("IRI").fill("no iri")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_contain_text("An IRI begins with its scheme")
+    expect(dialog.get_by_label("IRI")).to_have_value("no iri")
+    dialog.get_by_label("IRI").fill("https://www.wikidata.org/entity/Q1")
+    dialog.get_by_label("Name").fill("Hydraulic pump")
+    dialog.get_by_role("button", name="Save").click()
+    expect(graph.row("Hydraulic pump")).to_have_count(1)
+
+
+def test_two_people_are_compared(page, graph):
+    graph.open("?source=carol&compare=dave")
+    expect(graph.row("hyd pump")).to_contain_text("only carol")
+    expect(graph.row("hydraulic pump")).to_contain_text("both")
+    page.get_by_role("combobox", name="Where").select_option("one")
+    expect(graph.row("hydraulic pump")).to_have_count(0)
+    expect(graph.row("hyd pump")).to_have_count(1)
+    assert {node["side"] for node in graph.drawn()["nodes"]} == {"one"}
+
+
+def test_suggestions_are_decided_by_keys(page, graph, project):
+    Graph.of(project)
+    page.goto(f"/projects/{project.pk}/graph/")
+    page.goto(f"/projects/{project.pk}/graph/suggestions/")
+    expect(page.locator(".pair")).to_have_count(1)
+    page.keyboard.press("n")
+    expect(page.locator(".pair")).to_have_count(0)
+    page.keyboard.press("u")
+    expect(page.locator(".pair")).to_have_count(1)
+    page.keyboard.press("y")
+    expect(page.locator(".pair")).to_have_count(0)
+    assert Graph.of(project).forms.filter(node__isnull=False).count() == 1
+
+
+def test_neighbours_come_on_demand_and_the_picture_can_be_taken_away(page, graph):
+    graph.open("?least=4")
+    assert len(graph.drawn()["nodes"]) == 1
+    page.wait_for_selector("#picture:not([aria-busy])")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("n")
+    page.wait_for_function("() => window.graphPicture.counts().nodes === 3")
+    for kind in ("SVG", "PNG"):
+        with page.expect_download() as taken:
+            page.get_by_role("button", name=kind).click()
+        content = taken.value.path().read_bytes()
+        assert content.startswith(b"<svg" if kind == "SVG" else b"\x89PNG")
+        assert kind == "PNG" or b"hydraulic pump" in content
+
+
+def test_everybody_can_read_it(page, graph, project):
+    for query in ("", "?view=edges&compare=dave&source=carol", "?q=nothing", "suggestions/", "figures/"):
+        graph.open(query)
+        assert serious(page) == []
+        if "/" in query:
+            fits(page)
+    graph.open()
+    graph.row("hydraulic pump").get_by_role("link").click()
+    expect(graph.evidence.locator(".places > li")).to_have_count(3)
+    assert serious(page) == []
+    fits(page)
+    page.get_by_role("button", name="Download…").click()
+    expect(page.get_by_role("dialog").get_by_role("heading")).to_have_text("Download the graph")
+    assert serious(page) == []
