@@ -227,7 +227,7 @@ def _pieces(text: CleanedText, spans: Sequence[tuple[int, int]]) -> list[Sentenc
         roles = " ".join(role for role, is_inside in zip(("subject", "object"), marked, strict=False) if is_inside)
         pieces.append(SentencePiece(words.strip(" ") if roles else words, roles))
     return [
-        *([SentencePiece("… ", "")] if first else []),
+        *([SentencePiece("…" if pieces[0].text.startswith(" ") else "… ", "")] if first else []),
         *pieces,
         *([SentencePiece(" …", "")] if last < len(text.tokens) else []),
     ]

@@ -33,6 +33,7 @@ MODULES = [
     "alike",
     "programs",
     "quality",
+    "graph",
     "constraints",
     "preannotations",
 ]

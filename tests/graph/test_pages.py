@@ -1,0 +1,267 @@
+"""The pages of a graph: what is listed, filtered, compared and added up, and what stands behind it."""
+
+import pytest
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation_service.inputs import Refused
+from datasets.models import Annotation
+from graph import figures
+from graph.counting import refresh
+from graph.likeness import likeness, normal, suggestions
+from graph.models import Graph
+from graph.node_evidence import NodeEvidence
+from graph.node_list import NodeList
+from tests import factories
+from tests.graph.conftest import form
+from tests.quality.conftest import label, say
+from tests.queries import queries_of
+
+pytestmark = pytest.mark.django_db
+
+
+def listed(graph, query=""):
+    """The words and marks of the nodes, or the ends and marks of the edges, that an address asks for."""
+    shown = NodeList.of(graph, QueryDict(query))
+    rows = shown.page(None).object_list
+    if shown.view != "edges":
+        return [
+            (str(node.form), node.marks) if not shown.second else (str(node.form), node.marks, node.other)
+            for node in rows
+        ]
+    names = dict(graph.forms.values_list("pk", "text"))
+    return [(names[edge.subject], edge.label.name, names[edge.object], edge.marks) for edge in rows]
+
+
+def ask(client, graph, name="page", query="", **more):
+    return client.get(reverse(f"graph:{name}", args=[graph.project.pk]) + query, **more)
+
+
+# --- The list -----------------------------------------------------------------------------------------------------------
+
+
+def test_nodes_are_words_with_a_label_the_most_frequent_first(graph):
+    rest = {("not working", 1), ("pump", 2), ("pump oil", 1), ("thermostats", 1)}
+    assert listed(graph)[0] == ("thermostat", 3) and set(listed(graph)[1:]) == rest
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("q=THERMO", {"thermostat", "thermostats"}),
+        ("label=State", {"not working"}),
+        ("label=PhysicalObject", {"thermostat", "thermostats", "pump", "pump oil"}),
+        ("label=nothing+like+it", set()),
+        ("relation=hasPart", {"thermostat", "pump", "not working"}),
+        ("least=3", {"thermostat"}),
+        ("least=x", {"thermostat", "thermostats", "pump", "pump oil", "not working"}),
+        ("person=dave", {"thermostat"}),
+        ("state=alone", {"pump oil", "thermostats"}),
+        ("state=nonsense", set()),
+        ("agreed=2", {"thermostat"}),
+        ("source=dave", {"thermostat"}),
+        ("source=gold", set()),
+        ("item=2", {"thermostat", "pump"}),
+        ("item=99999999999999999999", set()),
+        ("new=3-4", {"pump oil", "thermostats"}),
+        ("around=nothing", set()),
+    ],
+)
+def test_a_filter(graph, query, words):
+    assert {name for name, *_ in listed(graph, query)} == words
+
+
+def test_nodes_around_another(graph):
+    assert {name for name, _ in listed(graph, f"around={form(graph, 'not working')}")} == {"not working", "thermostat"}
+
+
+def test_a_source_that_is_not_there_is_refused(graph, as_alice):
+    with pytest.raises(Refused, match="has begun no item"):
+        listed(graph, "source=nobody")
+    assert ask(as_alice, graph, query="?source=nobody", headers={"HX-Request": ""}).status_code in (302, 422)
+
+
+def test_two_sources_are_compared(graph):
+    assert ("thermostat", 2, 1) in listed(graph, "source=carol&compare=dave")
+    assert [name for name, *_ in listed(graph, "source=carol&compare=dave&side=both")] == ["thermostat"]
+    assert listed(graph, "source=dave&compare=carol&side=one") == []
+    assert {name for name, *_ in listed(graph, "source=dave&compare=carol&side=other")} >= {"pump oil", "thermostats"}
+
+
+def test_edges_are_listed_from_branch_to_branch(graph):
+    assert set(listed(graph, "view=edges")) == {
+        ("thermostat", "hasPart", "not working", 1),
+        ("pump", "hasPart", "thermostat", 1),
+    }
+    assert listed(graph, "view=edges&label=Thermostat&to=State") == [("thermostat", "hasPart", "not working", 1)]
+    assert listed(graph, "view=edges&q=pump") == [("pump", "hasPart", "thermostat", 1)]
+    assert listed(graph, "view=edges&state=alone") == []
+
+
+def test_merged_nodes_are_one_in_every_list(graph, alice):
+    graph.merge(form(graph, "thermostat"), [form(graph, "thermostats")], by=alice)
+    assert listed(graph)[0] == ("thermostat", 4)
+    assert listed(graph, "q=thermostats") == [("thermostat", 4)], "found by any of its forms"
+    graph.name_node(form(graph, "thermostat"), by=alice, name="Regulator")
+    assert listed(graph, "q=regula") == [("Regulator", 4)]
+    assert [name for name, _ in listed(graph, "sort=node")] == ["not working", "pump", "pump oil", "Regulator"]
+
+
+def test_gold_comes_first_where_there_is_any(graph, items):
+    assert NodeList.of(graph, QueryDict()).first.name == "all"
+    factories.gold(items[0], (label(graph.project, "Thermostat"), 3, 3))
+    Annotation.objects.filter(layer="gold").update(done_at=timezone.now())
+    refresh(graph)
+    assert NodeList.of(graph, QueryDict()).first.name == "gold"
+    assert listed(graph) == [("thermostat", 1)]
+
+
+def test_what_breaks_rules_is_found(graph, project, items, carol):
+    rules = [{"relation": "hasPart", "domain": "PhysicalObject", "range": ["Thermostat"]}]
+    project.use(constraints(project, rules), by=project.created_by)
+    refresh(graph)
+    assert listed(graph, "view=edges&state=broken") == [("thermostat", "hasPart", "not working", 1)]
+
+
+def constraints(project, rules):
+    import json
+
+    from resources.models import ConstraintSet
+
+    kinds = {each.kind: each.copied_from for each in project.ontology_set.all()}
+    return ConstraintSet.create(
+        kind="relation",
+        source=json.dumps(rules),
+        name="Rules",
+        owner=project.created_by,
+        entity_ontology=kinds["entity"],
+        relation_ontology=kinds["relation"],
+    )
+
+
+# --- Pages ----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_has_the_same_in_table_and_picture(graph, as_alice):
+    page = ask(as_alice, graph)
+    drawn = page.context["drawn"]
+    assert page.status_code == 200 and '"words": "thermostat"' in drawn.replace('":"', '": "')
+    assert all(str(node.form) in page.content.decode() for node in page.context["page"].object_list)
+
+
+def test_queries_do_not_grow_with_nodes(graph, items, carol, as_alice):
+    ask(as_alice, graph)
+    few = queries_of(ask, as_alice, graph)
+    say(
+        items[2], carol, *(f"{name} {at}" for name in ("Thermostat", "State", "Activity", "Replace") for at in range(3))
+    )
+    ask(as_alice, graph)
+    assert len(queries_of(ask, as_alice, graph)) <= len(few)
+
+
+def test_evidence_names_people_and_leads_to_their_marks(graph, carol, dave):
+    shown = NodeList.of(graph, QueryDict())
+    behind = NodeEvidence(shown, graph.forms.get(digest=form(graph, "thermostat")))
+    first, second = behind.page(None).object_list
+    assert [voice.name for voice in first.voices] == ["carol", "dave"] and (first.agreed, first.people) == (2, 2)
+    assert f"/marks/{carol.pk}/{first.item.pk}/#" in first.voices[0].url
+    assert "".join(piece.text for piece in first.pieces) == "left air conditioner thermostat not working"
+    assert [piece.text for piece in first.pieces if piece.role] == ["thermostat"]
+    assert {other.words for other in second.others} == {"pump"}
+    assert ("at least 2 agree", 2) in behind.voices()
+
+
+def test_evidence_of_an_edge_shows_both_ends(graph):
+    shown = NodeList.of(graph, QueryDict())
+    [pump] = [each.form for each in shown.page(None).object_list if each.relations and str(each.form) == "pump"]
+    part = next(each for each in shown.labels.values() if each.name == "hasPart")
+    behind = NodeEvidence(shown, pump, part, graph.forms.get(text="thermostat"))
+    [place] = behind.page(None).object_list
+    assert [(piece.text, piece.role) for piece in place.pieces if piece.role] == [
+        ("Thermostat", "object"),
+        ("pump", "subject"),
+    ]
+
+
+def test_long_texts_are_cut_around_what_is_marked(project, carol):
+    text = " ".join(f"word{n}" for n in range(500))
+    long = factories.project(by=project.created_by, annotators=[carol], text=text + "\n", name="Long")
+    say(long.dataset.items()[0], carol, "State 250-251")
+    graph = Graph.of(long)
+    refresh(graph)
+    [place] = NodeEvidence(NodeList.of(graph, QueryDict()), graph.forms.get()).page(None).object_list
+    sentence = "".join(piece.text for piece in place.pieces)
+    assert sentence.startswith("… word238 ") and sentence.endswith(" word263 …")
+
+
+@pytest.mark.parametrize("at", ["x", "x,y,z", ",", "0" * 300, "%00"])
+def test_what_is_not_there_is_not_found(graph, as_alice, at):
+    assert ask(as_alice, graph, query=f"?at={at}", headers={"HX-Target": "evidence"}).status_code in (404, 400)
+
+
+def test_a_large_change_is_counted_by_a_job(graph, items, carol, as_alice, monkeypatch):
+    monkeypatch.setattr("graph.counting.QUICK", 0)
+    say(items[3], carol, "State 0")
+    page = ask(as_alice, graph)
+    assert "Not all is counted" in page.content.decode() and listed(graph, "label=State") == [("not working", 1)]
+    answer = as_alice.post(reverse("graph:count", args=[graph.project.pk]))
+    assert answer.status_code == 302 and "/jobs/" in answer.url
+
+
+# --- Figures ----------------------------------------------------------------------------------------------------------------
+
+
+def test_growth_counts_what_is_new(graph, monkeypatch):
+    monkeypatch.setattr("graph.figures.HUNDRED", 2)
+    steps = figures.growth(NodeList.of(graph, QueryDict()))
+    assert [(step.first, step.last, step.nodes, step.edges) for step in steps] == [(1, 2, 3, 2), (3, 4, 2, 0)]
+    assert (steps[-1].all_nodes, steps[-1].all_edges) == (5, 2)
+    new = {name for name, _ in listed(graph, "new=3-4")}
+    assert len(new) == steps[1].nodes
+
+
+def test_the_most_connected_and_the_matrix(graph):
+    shown = NodeList.of(graph, QueryDict())
+    first = figures.most_connected(shown)[0]
+    assert (str(first.node.form), first.node.relations, first.neighbours) == ("thermostat", 2, 2)
+    matrix = {
+        (one.name, other.name): marks
+        for one, cells in figures.branch_matrix(shown).rows
+        for other, marks, _ in cells
+        if marks
+    }
+    assert matrix == {("PhysicalObject", "State"): 1, ("PhysicalObject", "PhysicalObject"): 1}
+
+
+# --- Likeness ---------------------------------------------------------------------------------------------------------------
+
+SAME = ["hydr. pump=hydraulic pump", "hyd pump=hydraulic pump", "enigne=engine", "pumps=pump", "air con=aircon"]
+SAME += ["pump hydraulic=hydraulic pump", "altenator=alternator", "thermostats=thermostat", "leak=leaking"]
+OTHERS = [
+    "fuel filter=oil filter",
+    "pump 1=pump 2",
+    "left=right",
+    "hydraulic hose=hydraulic pump",
+    "engine oil=engine coolant",
+]
+OTHERS += ["air conditioner=air conditioner thermostat", "pump=bearing"]
+
+
+@pytest.mark.parametrize(("pair", "is_like"), [*((pair, True) for pair in SAME), *((pair, False) for pair in OTHERS)])
+def test_what_is_alike(pair, is_like):
+    one, other = map(normal, pair.split("="))
+    assert (likeness(one, other) >= 0.86) is is_like
+    assert likeness(one, other) == likeness(other, one)
+
+
+def test_suggestions_are_decided_once(graph, alice):
+    shown = NodeList.of(graph, QueryDict())
+    [pair], after = suggestions(shown)
+    assert {str(node.form) for node in pair.nodes} == {"thermostat", "thermostats"} and after is None
+    graph.keep_apart(pair.node.id, pair.other.id, by=alice)
+    assert suggestions(shown) == ([], None)
+    graph.undo(by=alice)
+    assert len(suggestions(shown)[0]) == 1
+    graph.merge(pair.node.id, [pair.other.id], by=alice)
+    assert suggestions(NodeList.of(graph, QueryDict())) == ([], None)
