@@ -1,18 +1,18 @@
 """Nodes that may be the same, by the likeness of their words.
 
-Measured is the Jaro-Winkler similarity (W. E. Winkler, 1990) of rapidfuzz, which suits abbreviations and slips of the pen:
+Measured is the Jaro-Winkler similarity (W. E. Winkler, 1990) of jellyfish, which suits abbreviations and slips of the pen:
 beginnings count more. It compares words in alphabetical order; of as many words each has to be like one of the other's, so that
 “fuel filter” is no “oil filter”. Of more words than the other has, all letters have to be nearly the same, as in “air con” and
-“aircon” (normalized Levenshtein similarity). Numbers have to be the same.
+“aircon” (by the Levenshtein distance). Numbers have to be the same.
 """
 
 import re
 import time
 from collections import defaultdict
+from heapq import nlargest
 from typing import NamedTuple
 
-from rapidfuzz import process
-from rapidfuzz.distance import JaroWinkler, Levenshtein
+from jellyfish import jaro_winkler_similarity, levenshtein_distance
 
 from annotation_service.db import among
 
@@ -21,7 +21,9 @@ from .node_list import CountedNode, NodeList
 
 # So many nodes, the most frequent, are compared, each with the most likely of the others.
 MOST, LIKELY = 20_000, 5
-ALIKE, WORD_ALIKE, SPACED_ALIKE = 0.86, 0.83, 0.85
+# Compared are those of which words begin with the same letters.
+BEGINNING = 2
+ALIKE, WORD_ALIKE, SPACED_APART = 0.86, 0.83, 0.15
 SUGGESTIONS = 20
 _words = re.compile(r"\w+").findall
 _numbers = re.compile(r"\d+").findall
@@ -47,12 +49,13 @@ def likeness(one: str, other: str) -> float:
     """From 0 to 1, of texts in their `normal` form; 0 if they cannot be the same."""
     if sorted(_numbers(one)) != sorted(_numbers(other)):
         return 0
-    whole = float(JaroWinkler.normalized_similarity(one, other))
+    whole = jaro_winkler_similarity(one, other)
     words, others = one.split(), other.split()
     if len(words) != len(others):
-        letters = "".join(_words(one)), "".join(_words(other))
-        return whole if Levenshtein.normalized_similarity(*letters) >= SPACED_ALIKE else 0
-    least = min(float(JaroWinkler.normalized_similarity(a, b)) for a, b in zip(words, others, strict=True))
+        one, other = one.replace(" ", ""), other.replace(" ", "")
+        far = levenshtein_distance(one, other) / max(len(one), len(other))
+        return whole if far <= SPACED_APART else 0
+    least = min(jaro_winkler_similarity(a, b) for a, b in zip(words, others, strict=True))
     return whole if least >= WORD_ALIKE else 0
 
 
@@ -65,10 +68,14 @@ def suggestions(shown: NodeList, start: int = 0, *, seconds: float = 0.2) -> tup
     labels, normals = {}, {}
     for pk, label, words, text in forms:
         labels[pk], normals[pk] = label, normal(words or text)
-    branches: dict[int, dict[int, str]] = defaultdict(dict)
     tops = _tops(shown)
-    for node in rank:
-        branches[tops.get(labels[node], 0)][node] = normals[node]
+    blocks: dict[tuple[int, str], list[int]] = defaultdict(list)
+    blocks_of = {
+        node: {(tops.get(labels[node], 0), word[:BEGINNING]) for word in normals[node].split()} for node in rank
+    }
+    for node, its in blocks_of.items():
+        for block in its:
+            blocks[block].append(node)
     different = set(NotSame.objects.filter(graph=shown.graph).values_list("one", "other"))
     found: list[tuple[int, int, float]] = []
     until, place = time.monotonic() + seconds, start
@@ -76,23 +83,12 @@ def suggestions(shown: NodeList, start: int = 0, *, seconds: float = 0.2) -> tup
         if len(found) >= SUGGESTIONS or time.monotonic() > until:
             break
         node = rows[place]["node"]
-        choices = branches[tops.get(labels[node], 0)]
-        likely = process.extract(
-            normals[node],
-            choices,
-            scorer=JaroWinkler.normalized_similarity,
-            processor=None,
-            score_cutoff=ALIKE,
-            limit=LIKELY + 1,
-        )
-        for _, _, other in likely:
-            pair = (node, other), (other, node)
-            if (
-                rank[other] > place
-                and different.isdisjoint(pair)
-                and (score := likeness(normals[node], normals[other]))
-            ):
-                found.append((node, other, score))
+        others = {other for block in blocks_of[node] for other in blocks[block] if rank[other] > place}
+        scores = [(likeness(normals[node], normals[other]), other) for other in others]
+        likely = nlargest(LIKELY, (each for each in scores if each[0] >= ALIKE))
+        found += [
+            (node, other, score) for score, other in likely if different.isdisjoint([(node, other), (other, node)])
+        ]
     else:
         place = len(rows)
     shown_nodes = {each.form.pk: each for each in shown.shown([rows[rank[pk]] for pair in found for pk in pair[:2]])}

@@ -298,6 +298,10 @@ class NodeList(FilteredList):
             for row in rows
         ]
 
+    def nodes_of(self, keys: Collection[int]) -> list[CountedNode]:
+        """Nodes, given by their keys, whatever else is asked for."""
+        return self.shown(list(self._counted(NodeTotal, "node").filter(node__in=among(list(keys)))))
+
     # --- Edges ---
 
     def _edges(self, which: Q) -> QuerySet[Any]:

@@ -1,6 +1,6 @@
 """The pages of a graph: its nodes and edges with their picture and what is behind them, figures, merging, and files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
 from typing import Any
@@ -25,7 +25,7 @@ from annotation_service.inputs import Refused, whole_number
 from annotation_service.journal_views import history_urls
 from annotation_service.json_input import to_json
 from annotation_service.models import Job, User, start_job, start_once
-from annotation_service.words import plural
+from annotation_service.words import cut, plural
 from projects import access
 from projects.models import Project
 
@@ -120,49 +120,43 @@ def _choices(shown: NodeList) -> dict[str, Any]:
 
 def _drawn(shown: NodeList, rows: list[CountedNode] | list[CountedEdge]) -> dict[str, Any]:
     """The nodes and edges of the picture, and those of the table."""
-    nodes: list[CountedNode] = []
-    edges: list[CountedEdge] = []
+    nodes = [row for row in rows if isinstance(row, CountedNode)]
+    edges = [row for row in rows if isinstance(row, CountedEdge)]
     if shown.view == "edges":
-        edges = [row for row in rows if isinstance(row, CountedEdge)]
-        keys = {end for edge in edges for end in (edge.subject, edge.object)}
-        whole = NodeList(
-            graph=shown.graph, dataset=shown.dataset, source=shown.source, agreed=shown.agreed, compare=shown.compare
-        )
-        nodes = shown.shown(list(whole.nodes().filter(node__in=keys)))
+        nodes = shown.nodes_of({end for edge in edges for end in (edge.subject, edge.object)})
     else:
-        nodes = [row for row in rows if isinstance(row, CountedNode)]
         edges = shown.edges_between([node.form.pk for node in nodes])
     ids = {node.form.pk: node for node in nodes}
-    drawn = {
+    ended = [(edge, ids[edge.subject], ids[edge.object]) for edge in edges if {edge.subject, edge.object} <= ids.keys()]
+    return {"drawn": to_json(_picture(shown, nodes, ended)), "edges": ended}
+
+
+def _picture(
+    shown: NodeList, nodes: Iterable[CountedNode], edges: Iterable[tuple[CountedEdge, CountedNode, CountedNode]]
+) -> dict[str, Any]:
+    return {
         "compared": bool(shown.second),
-        "nodes": [_drawn_node(node) for node in nodes],
-        "edges": [_drawn_edge(edge, ids) for edge in edges if edge.subject in ids and edge.object in ids],
-    }
-    rows_of = [
-        (edge, ids[edge.subject], ids[edge.object]) for edge in edges if edge.subject in ids and edge.object in ids
-    ]
-    return {"drawn": to_json(drawn), "edges": rows_of}
-
-
-def _drawn_node(node: CountedNode) -> dict[str, Any]:
-    return {
-        "id": node.id,
-        "words": str(node.form)[:60],
-        "color": node.label.color if node.label else "#888888",
-        "marks": node.marks + node.other,
-        "side": node.side,
-    }
-
-
-def _drawn_edge(edge: CountedEdge, nodes: dict[int, CountedNode]) -> dict[str, Any]:
-    subject, object = nodes[edge.subject].id, nodes[edge.object].id
-    return {
-        "at": f"{subject},{edge.label.uid},{object}",
-        "subject": subject,
-        "object": object,
-        "label": edge.label.name,
-        "marks": edge.marks + edge.other,
-        "side": edge.side,
+        "nodes": [
+            {
+                "id": node.id,
+                "words": cut(str(node.form), 60),
+                "color": node.label.color if node.label else "#888888",
+                "marks": node.marks + node.other,
+                "side": node.side,
+            }
+            for node in nodes
+        ],
+        "edges": [
+            {
+                "at": f"{subject.id},{edge.label.uid},{object.id}",
+                "subject": subject.id,
+                "object": object.id,
+                "label": edge.label.name,
+                "marks": edge.marks + edge.other,
+                "side": edge.side,
+            }
+            for edge, subject, object in edges
+        ],
     }
 
 
@@ -188,12 +182,12 @@ def neighbours(request: Request, pk: int, node: str) -> JsonResponse:
     except Refused as error:
         raise Http404(str(error)) from None
     edges = shown.neighbours(form.pk)
-    rows = NodeList(graph=graph, dataset=graph.dataset, source=shown.source, agreed=shown.agreed, compare=shown.compare)
-    keys = {form.pk, *(end for edge in edges for end in (edge.subject, edge.object))}
-    nodes = {node.form.pk: node for node in shown.shown(list(rows.nodes().filter(node__in=keys)))}
-    drawn = [_drawn_edge(edge, nodes) for edge in edges if edge.subject in nodes and edge.object in nodes]
-    compared = bool(shown.second)
-    return JsonResponse({"compared": compared, "nodes": [_drawn_node(node) for node in nodes.values()], "edges": drawn})
+    nodes = {
+        node.form.pk: node
+        for node in shown.nodes_of({form.pk, *(e for edge in edges for e in (edge.subject, edge.object))})
+    }
+    ended = [(edge, nodes[edge.subject], nodes[edge.object]) for edge in edges]
+    return JsonResponse(_picture(shown, nodes.values(), ended))
 
 
 @require_POST
