@@ -108,7 +108,7 @@ class Folding:
     def __init__(self, graph: Graph) -> None:
         self._stem = graph.stem
         self._uids = {label.pk: label.uid for o in graph.project.ontology_set.all() for label in o.labels()}
-        self._form = lru_cache(maxsize=100_000)(self._find_form)
+        self._form = lru_cache(maxsize=20_000)(self._find_form)
 
     def form(self, item: GraphItem, mark: ReadMark) -> Form:
         """Of an entity."""

@@ -1,5 +1,6 @@
 """The graph of a large project: counting it, its first view, filters, neighbours, merging, and its files."""
 
+import math
 import random
 from collections.abc import Iterator
 from functools import cache, partial
@@ -9,6 +10,7 @@ from annotation_service.db import execute, write
 from annotation_service.models import User
 from graph.models import Graph, NodeTotal
 from projects.models import Project
+from quality.review import refresh_disputes
 
 from . import data
 from .figures import PATIENCE, RUNS, Figure, benchmark, felt, milliseconds, seconds
@@ -77,6 +79,7 @@ def fill() -> Project:
 def graph(service: Service) -> Iterator[Figure]:
     """Of a project in which 50 people have made a million marks on 20,000 items."""
     project = fill()
+    refresh_disputes(project, math.inf)  # or the worker counts beside all that is measured
     service.start()
     browser, place = Browser(service, data.MANAGER), f"/projects/{project.pk}/graph/"
     browser.get(place)
