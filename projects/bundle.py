@@ -131,24 +131,24 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
         ontologies = {o.kind: o for o in project.ontology_set.all()}
         counts = {"items": dataset.items().count()}
         for kind, ontology in ontologies.items():
-            _write_all(archive, f"{kind}_ontology.json", iter([ontology.as_json()]))
+            write_file(archive, f"{kind}_ontology.json", iter([ontology.as_json()]))
             counts[f"{kind}_labels"] = len(ontology.labels())
         for resource in project.resources():
-            _write_all(archive, f"{resource.format}.json", resource.json_document())
+            write_file(archive, f"{resource.format}.json", resource.json_document())
             counts[resource.format] = resource.row_count
-        _write_all(archive, "dataset.json", exports.json_document(dataset))
+        write_file(archive, "dataset.json", exports.json_document(dataset))
         if DatasetKind(dataset.kind).has_entities:
             counts |= given_marks(dataset)
         counts |= dict.fromkeys(("annotations", "annotations_done", "entities", "relations"), 0)
         counts |= dict.fromkeys(("suggested_entities", "suggested_relations", "flags", "comments", "open_comments"), 0)
-        _write_all(archive, "items.json", json_array(_items(project, people, progress)))
-        _write_all(archive, "batches.json", json_array(map(to_json, _batches(project, ontologies, counts, people))))
+        write_file(archive, "items.json", json_array(_items(project, people, progress)))
+        write_file(archive, "batches.json", json_array(map(to_json, _batches(project, ontologies, counts, people))))
         annotations = _annotations(project, ontologies, counts, progress, people)
-        _write_all(archive, "annotations.json", json_array(map(to_json, annotations)))
+        write_file(archive, "annotations.json", json_array(map(to_json, annotations)))
         for part in parts:
-            _write_all(archive, part.name, part.write(project, counts, progress, people))
+            write_file(archive, part.name, part.write(project, counts, progress, people))
         manifest = _manifest(project, counts, archive.namelist(), people)
-        _write_all(archive, "manifest.json", iter([json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"]))
+        write_file(archive, "manifest.json", iter([json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"]))
     return manifest
 
 
@@ -160,7 +160,8 @@ def in_words(manifest: dict[str, Any]) -> str:
     )
 
 
-def _write_all(archive: zipfile.ZipFile, name: str, chunks: Iterator[str]) -> None:
+def write_file(archive: zipfile.ZipFile, name: str, chunks: Iterator[str]) -> None:
+    """Write a text into an archive, as it comes."""
     entry = zipfile.ZipInfo(name, timezone.localtime().timetuple()[:6])  # by its name alone it would be of 1980
     entry.compress_type, entry._compresslevel = archive.compression, archive.compresslevel  # type: ignore[attr-defined]
     with archive.open(entry, "w", force_zip64=True) as target:
