@@ -10,7 +10,7 @@ from django.db.models import CharField, Count, Exists, F, OuterRef, Q, Sum, Valu
 from django.db.models.functions import Cast, Coalesce, Concat
 from django.utils import timezone
 
-from annotation_service.db import among, execute, keys, snapshot, store, write
+from annotation_service.db import Written, among, execute, keys, snapshot, store, write
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.models import GIVEN, Annotation, Entity, Item, Layer, Mark, Relation
@@ -106,6 +106,8 @@ class ReadMark(NamedTuple):
     label: int
     place: tuple[int, int]
     """Tokens, or the keys of the ends."""
+    created_at: str = ""
+    updated_at: str = ""
 
 
 class ReadItem(NamedTuple):
@@ -116,9 +118,9 @@ class ReadItem(NamedTuple):
     relations: list[ReadMark]
 
 
-def read_items(items: Collection[int], voices: Q = VOICES) -> Iterator[ReadItem]:
-    """Items, given by their keys, with the accepted marks of voices, in the order of their positions. To be read in a
-    `snapshot`."""
+def read_items(items: Collection[int], voices: Q = VOICES, *, with_times: bool = False) -> Iterator[ReadItem]:
+    """Items, given by their keys, with the accepted marks of voices, in the order of their positions; the times of marks are
+    read if wanted. To be read in a `snapshot`."""
     annotations = Annotation.objects.filter(voices, item__in=among(list(items))).order_by("pk")
     whose = {
         pk: (item, annotator or (GIVEN_VOICE if layer == Layer.GIVEN else GOLD_VOICE))
@@ -128,11 +130,12 @@ def read_items(items: Collection[int], voices: Q = VOICES) -> Iterator[ReadItem]
         Q(status=Mark.Status.ACCEPTED) & ~Q(annotation__layer=Layer.GIVEN) | GIVEN
     )
     marks: dict[type[Mark], dict[int, list[ReadMark]]] = {Entity: defaultdict(list), Relation: defaultdict(list)}
+    times = (Written("created_at"), Written("updated_at")) if with_times else ()
     for model, place in ((Entity, ("start", "end")), (Relation, ("source", "target"))):
         rows = model._default_manager.filter(counted).order_by("pk")
-        for pk, annotation, uid, label, *at in rows.values_list("pk", "annotation", "uid", "label", *place):
+        for pk, annotation, uid, label, *at in rows.values_list("pk", "annotation", "uid", "label", *place, *times):
             item, voice = whose[annotation]
-            marks[model][item].append(ReadMark(pk, voice, uid, label, (at[0], at[1])))
+            marks[model][item].append(ReadMark(pk, voice, uid, label, (at[0], at[1]), *at[2:]))
     texts = Item.objects.filter(pk__in=among(list(items))).order_by("position")
     for pk, tokens, text in texts.values_list("pk", "tokens", "search_text"):
         cleaned = CleanedText.unfolded(tokens, text, len(text))
