@@ -25,7 +25,7 @@ from projects.models import Project
 MAX_IRI_CHARACTERS = 2000
 # So many nodes are merged at a time.
 MOST_MERGED = 5000
-TAKEN_PREFIXES = ("oa", "owl", "prov", "rdf", "rdfs", "sh", "skos", "xsd")
+TAKEN_PREFIXES = ("dcterms", "ev", "oa", "owl", "prov", "rdf", "rdfs", "sh", "skos", "xsd")
 LANGUAGES = ["arabic", "danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"]
 LANGUAGES += ["portuguese", "romanian", "russian", "spanish", "swedish"]
 """Those that Snowball has a stemmer for."""
