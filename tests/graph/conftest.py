@@ -46,9 +46,9 @@ def texts(random, number):
         yield {"original": original, "tokens": tokens}
 
 
-def random_project(random, *, by, people, items=6, most=6, **fields):
+def random_project(random, *, by, people, items=6, most=6, own=None, **fields):
     """With marks that came with the dataset, marks of people, some of whom agree, and gold."""
-    own = {kind: factories.ontology(owner=by, kind=kind) for kind in ("entity", "relation")}
+    own = own or {kind: factories.ontology(owner=by, kind=kind) for kind in ("entity", "relation")}
     options = {"kind": "preannotated_relation", "format": "json", "name": "Texts"}
     options |= {f"{kind}_ontology": ontology.pk for kind, ontology in own.items()}
     unmarked = [{**text, "entities": [], "relations": []} for text in texts(random, items)]
@@ -125,7 +125,7 @@ def written(project, source, format, agreed=1):
     return target.getvalue()
 
 
-# --- What files say: how often each node is marked, by its label and form, and each edge between two -----------------------------
+# --- What files say: how often each node is marked, by its label and form, and each edge between two ---------------------
 
 # rdflib looks up what has a type in all graphs, for each graph anew: so types are filtered.
 NODES, EDGES = (
@@ -190,7 +190,7 @@ def sizes(nodes, edges):
     return [len(nodes), len(edges), sum(nodes.values()), sum(edges.values())]
 
 
-# --- The same, found anew in the bundle ------------------------------------------------------------------------------------------
+# --- The same, found anew in the bundle ----------------------------------------------------------------------------------
 
 
 def from_bundle(data, source, agreed=1, same=()):
