@@ -20,6 +20,7 @@ APPS = (
     "projects",
     "annotations",
     "quality",
+    "graph",
     "api",
 )
 IN_A_FUNCTION = "\n\ndef later():\n    {}\n"

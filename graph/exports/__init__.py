@@ -1,6 +1,6 @@
 """The downloads of a graph, written piece by piece: memory stays flat at any size.
 
-A new one is a function that gets the `Contents` and yields text, and its entry in `GRAPH_FORMATS`.
+A new one is a function that gets the `GraphContents` and yields text, and its entry in `GRAPH_FORMATS`.
 """
 
 import zipfile
@@ -22,9 +22,9 @@ from ..counting import refresh, signature_now
 from ..models import Graph
 from ..voices import Source
 from . import property_graphs, shacl, triples
-from .contents import Contents
+from .contents import GraphContents
 
-Pieces = Callable[[Contents], Iterator[str]]
+Pieces = Callable[[GraphContents], Iterator[str]]
 # Who writes waits no longer for others to stop marking.
 TRIES = 3
 
@@ -41,7 +41,7 @@ class GraphFormat:
     ending: str = ""
     """Of the name of the file, if it is not its own."""
 
-    def write(self, contents: Contents, target: IO[bytes]) -> None:
+    def write(self, contents: GraphContents, target: IO[bytes]) -> None:
         if not isinstance(self.pieces, Mapping):
             target.writelines(piece.encode() for piece in self.pieces(contents))
             return
@@ -104,7 +104,7 @@ def write_graph(graph: Graph, source: Source, format: str, target: IO[bytes], pr
         with snapshot():
             now = Graph.objects.select_related("dataset__project").get(pk=graph.pk)
             if not left or now.signature == signature_now(now):
-                chosen.write(Contents(now, source), target)
+                chosen.write(GraphContents(now, source), target)
                 return
 
 

@@ -52,7 +52,7 @@ class ExportedEdge(NamedTuple):
     marks: int
 
 
-class Contents:
+class GraphContents:
     """Of a graph that is counted. To be read in a `snapshot`."""
 
     def __init__(self, graph: Graph, source: Source) -> None:

@@ -10,17 +10,17 @@ from xml.sax.saxutils import escape
 
 from annotation_service.json_input import json_array, to_json
 
-from .contents import Contents, ExportedNode
+from .contents import GraphContents, ExportedNode
 
 
-def _properties(contents: Contents, node: ExportedNode) -> dict[str, Any]:
+def _properties(contents: GraphContents, node: ExportedNode) -> dict[str, Any]:
     """In the order of `NODE_FIELDS`."""
     form = node.form
     said = {"id": form.digest, "form": form.text, "name": form.name, "label": contents.label(form.label)}
     return said | {"count": node.marks, "iri": form.iri, "external_id": form.external_id}
 
 
-def json_graph(contents: Contents) -> Iterator[str]:
+def json_graph(contents: GraphContents) -> Iterator[str]:
     yield '{"nodes": '
     yield from json_array(to_json(_properties(contents, node) | {"forms": node.further}) for node in contents.nodes())
     yield ', "edges": '
@@ -44,7 +44,7 @@ _KEYS = {
 }
 
 
-def graphml(contents: Contents) -> Iterator[str]:
+def graphml(contents: GraphContents) -> Iterator[str]:
     """Further forms of a node stand in one text, as a JSON list: GraphML has no lists. Edges have ids, so that readers keep apart
     those between the same two nodes."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
@@ -98,7 +98,7 @@ CALL (row) {
 """
 
 
-def node_table(contents: Contents) -> Iterator[str]:
+def node_table(contents: GraphContents) -> Iterator[str]:
     """Each node is a `Node` in Neo4j and has its label beside it, in which “;” would end a label."""
     rows = (_properties(contents, node) for node in contents.nodes())
     return _table(
@@ -107,12 +107,12 @@ def node_table(contents: Contents) -> Iterator[str]:
     )
 
 
-def relation_table(contents: Contents) -> Iterator[str]:
+def relation_table(contents: GraphContents) -> Iterator[str]:
     edges = ((edge, contents.label(edge.label)) for edge in contents.edges())
     return _table(EDGE_FIELDS, ([edge.subject, edge.object, name, edge.marks, name] for edge, name in edges))
 
 
-def load_script(_: Contents) -> Iterator[str]:
+def load_script(_: GraphContents) -> Iterator[str]:
     yield CYPHER
 
 

@@ -16,7 +16,7 @@ from resources.judging import Judge
 from resources.rules import EntityRule, RelationRule, Rule
 from resources.spans import REACH
 
-from .contents import Contents
+from .contents import GraphContents
 from .triples import NAMESPACES, Terms, prefixes
 
 ABOVE, ABOVE_RELATION = (f"[ sh:zeroOrMorePath rdfs:sub{what}Of ]" for what in ("Class", "Property"))
@@ -28,7 +28,7 @@ RELATION, SUBJECT, OBJECT = (
 _IS = "ev:markedAs/rdfs:subClassOf*"
 
 
-def shapes(contents: Contents) -> Iterator[str]:
+def shapes(contents: GraphContents) -> Iterator[str]:
     terms, judge = Terms(contents), judge_of(contents.graph.dataset_id)
     yield f"{prefixes(terms)}\n# For the evidence in TriG or JSON-LD: what is outside of all named graphs there.\n"
     used = {"ev": NAMESPACES["ev"], "rdfs": NAMESPACES["rdfs"], terms.prefix: terms.namespace}

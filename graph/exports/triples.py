@@ -32,7 +32,7 @@ from quality.voices import GOLD_VOICE
 
 from ..counting import Edge, Folding, Form, ReadItem, ReadMark, read_items
 from ..voices import GOLD, Statement, statements
-from .contents import Contents, StandingForm
+from .contents import GraphContents, StandingForm
 
 NAMESPACES = {
     "dcterms": "http://purl.org/dc/terms/",
@@ -90,7 +90,7 @@ class Subject(NamedTuple):
 class Terms:
     """What things are called, as IRIs."""
 
-    def __init__(self, contents: Contents) -> None:
+    def __init__(self, contents: GraphContents) -> None:
         self.contents = contents
         self.prefix, self.namespace = contents.graph.prefix, contents.graph.namespace
         self.labels = {
@@ -108,7 +108,7 @@ class Terms:
         return f"{self.prefix}:{local}" if len(local) < len(iri) and _simple(local) else f"<{iri}>"
 
     def label(self, pk: int) -> str:
-        """Of one that was deleted nothing is known: see `Contents.label`."""
+        """Of one that was deleted nothing is known: see `GraphContents.label`."""
         return self.labels.get(pk, _full("owl:Thing"))
 
     def node(self, digest: str, iri: str) -> str:
@@ -267,7 +267,7 @@ def prefixes(terms: Terms) -> str:
     return "".join(f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in named.items())
 
 
-def turtle(contents: Contents) -> Iterator[str]:
+def turtle(contents: GraphContents) -> Iterator[str]:
     terms = Terms(contents)
     yield prefixes(terms)
     for subject in chain(_vocabulary(terms), _nodes(terms, with_types=True)):
@@ -277,7 +277,7 @@ def turtle(contents: Contents) -> Iterator[str]:
         yield f"{terms.short(ends[0])} {terms.short(terms.label(edge.label))} {terms.short(ends[1])} .\n"
 
 
-def trig(contents: Contents) -> Iterator[str]:
+def trig(contents: GraphContents) -> Iterator[str]:
     terms = Terms(contents)
     yield prefixes(terms) + QUESTIONS
     for subject in _evidence(terms):
@@ -286,7 +286,7 @@ def trig(contents: Contents) -> Iterator[str]:
         yield _in_turtle(terms, subject)
 
 
-def json_ld(contents: Contents) -> Iterator[str]:
+def json_ld(contents: GraphContents) -> Iterator[str]:
     """The same as TriG, one thing a line. IRIs are written out: a short one could not be told from the IRI that a node has."""
     context: dict[str, Any] = {"@version": 1.1, "@vocab": NAMESPACES["ev"]}
     for name, kind in PROPERTIES.items():

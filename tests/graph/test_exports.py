@@ -27,7 +27,7 @@ from datasets.models.item import folded
 from datasets.models.judged import broken_in
 from graph.counting import refresh
 from graph.exports import GRAPH_FORMATS, file_name, property_graphs, triples, write_graph
-from graph.exports.contents import Contents
+from graph.exports.contents import GraphContents
 from graph.models import EdgeTotal, SurfaceForm
 from graph.models.graph import digest
 from graph.voices import Source, source_named
@@ -398,8 +398,8 @@ def test_pieces_come_before_all_is_read(project, name, monkeypatch):
         return each
 
     for method in ("nodes", "edges", "items"):
-        monkeypatch.setattr(Contents, method, counted(getattr(Contents, method)))
-    pieces = GRAPH_FORMATS[name].pieces(Contents(graph_of(project), source_named(project, "all")))
+        monkeypatch.setattr(GraphContents, method, counted(getattr(GraphContents, method)))
+    pieces = GRAPH_FORMATS[name].pieces(GraphContents(graph_of(project), source_named(project, "all")))
     seen = [Counter(read) for _ in pieces]
     for method, total in read.items():
         assert total > 2 and len({each[method] for each in seen}) > total / 2, method
