@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from annotation_service.json_input import json_array, to_json
 
-from .contents import GraphContents, ExportedNode
+from .contents import ExportedNode, GraphContents
 
 
 def _properties(contents: GraphContents, node: ExportedNode) -> dict[str, Any]:
