@@ -76,7 +76,7 @@ NUMBERED = {
     r"--entity-ontology|export ontology": Ontology,
     r"--into|--dataset|export dataset": Dataset,
     r"--constraints": ConstraintSet,
-    r"project|gold|check_constraints": Project,
+    r"project|gold|graph|check_constraints": Project,
 }
 
 
@@ -91,7 +91,7 @@ def test_the_commands_for_the_shell_run_as_they_are_written(settings, tmp_path, 
     skipped = {model: model.objects.latest("pk").pk - model.objects.count() for model in NUMBERED.values()}
     section = README.read_text().split("## From the shell")[1].split("\n## ")[0].replace("\\\n", "")
     commands = re.findall(r"^ +\.venv/bin/python manage.py (.*)$", section, re.M)
-    assert len(commands) == 23
+    assert len(commands) == 24
     for command in commands:
         for option, model in NUMBERED.items():
             for start, number in re.findall(rf"((?:{option}) )(\d+)", command):

@@ -56,16 +56,33 @@ NEO4J = {
     "load.cypher": property_graphs.load_script,
 }
 _formats = (
-    GraphFormat("trig", "TriG", "RDF, with the evidence for each statement", "application/trig", triples.trig),
+    GraphFormat(
+        "trig",
+        "TriG",
+        "RDF, with the evidence for each statement: the marks, who made them when, and where in the texts",
+        "application/trig",
+        triples.trig,
+    ),
     GraphFormat("jsonld", "JSON-LD", "the same as TriG", "application/ld+json", triples.json_ld),
     GraphFormat("ttl", "Turtle", "RDF without evidence: labels, nodes and edges", "text/turtle", triples.turtle),
     GraphFormat(
-        "graphml", "GraphML", "for Gephi, yEd and NetworkX", "application/graphml+xml", property_graphs.graphml
+        "graphml",
+        "GraphML",
+        "nodes and edges with counts, for Gephi, yEd and NetworkX",
+        "application/graphml+xml",
+        property_graphs.graphml,
     ),
-    GraphFormat("neo4j", "Neo4j", "an archive of CSV, with a script in Cypher", "application/zip", NEO4J, "neo4j.zip"),
+    GraphFormat(
+        "neo4j",
+        "Neo4j",
+        "nodes and edges with counts, as CSV in an archive, with a script in Cypher",
+        "application/zip",
+        NEO4J,
+        "neo4j.zip",
+    ),
     GraphFormat("json", "JSON", "nodes and edges with counts", "application/json", property_graphs.json_graph),
     GraphFormat(
-        "shacl", "SHACL", "the rules as shapes, for TriG and JSON-LD", "text/turtle", shacl.shapes, "shacl.ttl"
+        "shacl", "SHACL", "the constraints as shapes, for TriG and JSON-LD", "text/turtle", shacl.shapes, "shacl.ttl"
     ),
 )
 GRAPH_FORMATS = {each.name: each for each in _formats}

@@ -8,7 +8,7 @@ Of two entities that cannot share words each is found with the other as the valu
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from annotation_service.json_input import to_json
 from datasets.models.broken import judge_of
@@ -67,15 +67,16 @@ class _Shaping:
         nearer = self.nearer({row.domain for row in rows if row.can_contain is not None})
         for row in rows:
             if row.excludes:
-                excluded = " ".join(map(self.label, row.excludes))
                 lie = f"?start <= ?last + {REACH} && ?end >= ?first - {REACH}"
-                listed = f"VALUES ?listed {{ {excluded} }} ?value {_IS} ?listed ."
-                yield self._pairs(row, "excludes", [], lie, listed)
+                yield self._pairs(row, "excludes", [], lie, self._is_one_of(row.excludes))
             if row is self.rules.limiting((row.domain,)):
-                allowed = " ".join(map(self.label, row.can_contain or ()))
                 lie = "?first <= ?start && ?end <= ?last && (?first < ?start || ?end < ?last)"
-                listed = f"FILTER NOT EXISTS {{ VALUES ?listed {{ {allowed} }} ?value {_IS} ?listed }}"
+                listed = f"FILTER NOT EXISTS {{ {self._is_one_of(row.can_contain or ())} }}"
                 yield self._pairs(row, "can_contain", nearer.get(row.domain, ()), lie, listed)
+
+    def _is_one_of(self, labels: Iterable[int]) -> str:
+        """Not by VALUES, which no query of SHACL may have."""
+        return f"?value {_IS} ?listed FILTER (?listed IN ({', '.join(map(self.label, labels))}))"
 
     def _pairs(self, row: EntityRule, what: str, but: Collection[int], lie: str, listed: str) -> str:
         """Entities of the domain, but those below some labels, with others that lie so to them and are listed."""

@@ -67,7 +67,7 @@ QUESTIONS = """
 # What the graph says is in a named graph for each place where marks say it, and that is described outside of all graphs. Ask:
 #
 # How many nodes and edges are there?
-#   SELECT (COUNT(DISTINCT ?node) AS ?nodes) { GRAPH ?said { ?node a ?class } }
+#   SELECT (COUNT(?node) AS ?nodes) { ?node a ev:Node }
 #   SELECT (COUNT(*) AS ?edges) { SELECT DISTINCT ?s ?p ?o { GRAPH ?said { ?s ?p ?o FILTER (?p != rdf:type) } } }
 # Who says that there is an edge, and where?
 #   SELECT ?person ?item ?text { GRAPH ?said { ?s ?p ?o } ?said prov:wasAttributedTo ?person ; prov:wasDerivedFrom ?span .
@@ -309,14 +309,14 @@ def _in_turtle(terms: Terms, subject: Subject) -> str:
     return f"{terms.short(subject.iri)} {_facts_in_turtle(terms, subject.facts)} .\n"
 
 
-def _facts_in_turtle(terms: Terms, facts: Facts) -> str:
+def _facts_in_turtle(terms: Terms, facts: Facts, separator: str = " ;\n  ") -> str:
     said = (f"{name} {', '.join(_in_short(terms, name, each) for each in values)}" for name, values in _listed(facts))
-    return " ;\n  ".join(said)
+    return separator.join(said)
 
 
 def _in_short(terms: Terms, name: str, value: Any) -> str:
     if isinstance(value, dict):
-        return f"[ {_facts_in_turtle(terms, value)} ]"
+        return f"[ {_facts_in_turtle(terms, value, ' ; ')} ]"
     kind = PROPERTIES.get(name, THING)
     if kind == THING:
         return value if name == "a" and value in TYPES else terms.short(value)

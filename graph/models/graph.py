@@ -32,6 +32,8 @@ TAKEN_PREFIXES = ("dcterms", "ev", "oa", "owl", "prov", "rdf", "rdfs", "sh", "sk
 LANGUAGES = ["arabic", "danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"]
 LANGUAGES += ["portuguese", "romanian", "russian", "spanish", "swedish"]
 """Those that Snowball has a stemmer for."""
+# What RDF can write between angle brackets: without control characters.
+_is_iri = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x20\x7f-\x9f<>"{}|^`\\]+').fullmatch
 
 
 @lru_cache(maxsize=4)
@@ -61,7 +63,7 @@ def _text(value: str) -> str:
 def clean_iri(value: str) -> str:
     """Raises `Refused` for what is no absolute IRI."""
     iri = _text(value)
-    if iri and (":" not in iri or any(char in '<>"{}|^`\\' or char.isspace() for char in iri) or not iri.split(":")[1]):
+    if iri and not _is_iri(iri):
         raise Refused(
             "An IRI begins with its scheme, and has no spaces: such as https://www.wikidata.org/entity/Q134574."
         )

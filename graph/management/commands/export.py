@@ -14,6 +14,9 @@ from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand
 from datasets import exports
 from datasets.models import Dataset
+from graph.exports import GRAPH_FORMATS, write_graph
+from graph.models import Graph
+from graph.voices import source_named, sources_of
 from ontologies.label_files import DOWNLOADS, OntologyFormat
 from ontologies.models import Ontology
 from projects import bundle, work_export
@@ -26,7 +29,8 @@ from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 class Command(ServiceCommand):
     help = (
         "Write a resource, a dataset or gold as JSON, or a project as its bundle, to a file or to stdout; with --format an"
-        " ontology, a dataset, gold or the work in a project in another format, and what that loses to stderr."
+        " ontology, a dataset, gold or the work in a project in another format, and what that loses to stderr. The graph of a"
+        " project is written as JSON or in a format of graphs."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,6 +43,10 @@ class Command(ServiceCommand):
         )
         parser.add_argument("--done", action="store_true", help="only items that their person is done with")
         parser.add_argument("--suggested", action="store_true", help="suggestions that nobody has decided about, too")
+        parser.add_argument(
+            "--source", help="whose graph: gold (default where there is any), given, all, or a user name"
+        )
+        parser.add_argument("--agreed", type=int, metavar="N", help="of --source all, what so many people agree about")
 
     def run(self, **options: Any) -> None:
         model, write = WRITERS[options["what"]]
@@ -46,11 +54,14 @@ class Command(ServiceCommand):
         thing = model._default_manager.filter(pk=options["id"]).first()
         if thing is None:
             raise Refused(f"There is no {model._meta.verbose_name} with the id {options['id']}.")
-        if options["format"]:
+        if options["format"] or options["what"] == "graph":
             write = self.in_format(options)
         chosen = [name for name in ("whose", "done", "suggested") if options[name] not in (ALL, False)]
-        if chosen and not (model is Project and options["format"]):
+        if chosen and (options["what"] == "graph" or not (model is Project and options["format"])):
             raise Refused("This is for the work in a project, and for --format.", place=f"--{chosen[0]}")
+        chosen = [name for name in ("source", "agreed") if options[name] is not None]
+        if chosen and options["what"] != "graph":
+            raise Refused("This is for the graph of a project.", place=f"--{chosen[0]}")
         if output is None:
             write(thing, sys.stdout.buffer)
             sys.stdout.buffer.flush()
@@ -63,7 +74,8 @@ class Command(ServiceCommand):
 
     def in_format(self, options: dict[str, Any]) -> Callable[[Any, IO[bytes]], object]:
         """What writes it in another format, and tells what is lost."""
-        name, what = options["format"], options["what"]
+        what = options["what"]
+        name = options["format"] or "json"
         known = _names_of_formats(what)
         if not known:
             raise Refused("With --format an ontology, a dataset, gold or the work in a project is written.")
@@ -71,6 +83,8 @@ class Command(ServiceCommand):
             raise Refused(f"What is written of {what} is one of these: {', '.join(known)}.", place="--format")
         if what == "ontology":
             return partial(self._write_labels, format=next(each for each in DOWNLOADS if each.name == name))
+        if what == "graph":
+            return partial(_write_graph, source=options["source"], agreed=options["agreed"], format=name)
         if name in OWN_FORMATS:
             if what == "gold":
                 return lambda project, target: write_gold(project, OWN_FORMATS[name], target)
@@ -93,7 +107,16 @@ class Command(ServiceCommand):
             self.stderr.write(f"{format.label} has no place for {format.loses}.")
 
 
+def _write_graph(project: Project, target: IO[bytes], *, source: str | None, agreed: int | None, format: str) -> None:
+    if agreed is not None and agreed < 1:
+        raise Refused("At least one person agrees.", place="--agreed")
+    chosen = source_named(project, source or sources_of(project)[0][0], agreed or 1)
+    write_graph(Graph.of(project), chosen, format, target)
+
+
 def _names_of_formats(what: str) -> list[str]:
+    if what == "graph":
+        return list(GRAPH_FORMATS)
     if what == "ontology":
         return [format.name for format in DOWNLOADS]
     others = [format.name for format in exports.formats_out()] if what in ("dataset", "gold", "project") else []
@@ -125,5 +148,6 @@ WRITERS: dict[str, tuple[type[Model], Callable[[Any, IO[bytes]], object]]] = {
     "preannotations": (PreannotationSet, _write_document),
     "dataset": (Dataset, lambda dataset, target: exports.JSON.write(dataset, dataset.items(), target)),
     "project": (Project, bundle.write),
+    "graph": (Project, partial(_write_graph, source=None, agreed=None, format="json")),
     "gold": (Project, lambda project, target: write_gold(project, exports.JSON, target)),
 }

@@ -2,6 +2,7 @@ from typing import Any
 
 from annotation_service.file_formats import FORMATS
 from annotation_service.management.base import ServiceCommand
+from graph.exports import GRAPH_FORMATS
 
 
 class Command(ServiceCommand):
@@ -12,3 +13,5 @@ class Command(ServiceCommand):
             ways = " and ".join(format.ways)
             loses = f"; no place for {format.loses}" if format.loses else ""
             self.stdout.write(f"{format.name:<14}{format.noun.split()[-1]:<10}{ways:<12}{format.label}{loses}")
+        for each in GRAPH_FORMATS.values():
+            self.stdout.write(f"{each.name:<14}{'graphs':<10}{'out':<12}{each.title}: {each.note}")
