@@ -128,6 +128,12 @@ class Statement(NamedTuple):
     """Of a form the first and last token and the label; of an edge such a place, its label and the other place."""
     marks: list[ReadMark]
 
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The first and last tokens of the form, or of the subject and the object."""
+        places = [self.place[0], self.place[2]] if isinstance(self.what, Edge) else [self.place]
+        return [(start, end) for start, end, _ in places]
+
 
 def statements_in(item: GraphItem, folding: Folding) -> tuple[list[Statement], list[Statement]]:
     """Those that entities make, in the order of their tokens, and those of relations."""

@@ -184,13 +184,17 @@ class NodeEvidence:
                 for said in relations if self.label else entities:
                     if not self._is_meant(said, own, far):
                         continue
-                    spans = [said.place[0][:2], said.place[2][:2]] if self.label else [said.place[:2]]
                     others = _others(entities, own | far, read, self.shown)
                     voices = [PlaceVoice(*self._voice(mark, by_pk[read.pk], names)) for mark in said.marks]
                     agreed = sum(mark.voice > GIVEN_VOICE for mark in said.marks)
                     found.append(
                         EvidencePlace(
-                            by_pk[read.pk], _pieces(read.cleaned, spans), voices, people.get(read.pk, 0), agreed, others
+                            by_pk[read.pk],
+                            _pieces(read.cleaned, said.spans),
+                            voices,
+                            people.get(read.pk, 0),
+                            agreed,
+                            others,
                         )
                     )
         return found

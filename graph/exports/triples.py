@@ -251,7 +251,7 @@ class _Told:
         facts = {
             "a": ["prov:Entity", "ev:Statement"],
             "ev:mark": [terms.own(f"mark-{kind}{mark.pk}") for mark in marks],
-            "prov:wasDerivedFrom": [self._name_of(start, end) for start, end, _ in dict.fromkeys(statement.place)],
+            "prov:wasDerivedFrom": [self._name_of(*span) for span in dict.fromkeys(statement.spans)],
             "prov:wasAttributedTo": self._people([mark.voice for mark in marks]),
             "prov:generatedAtTime": min(mark.created_at for mark in marks),
             "dcterms:modified": max(mark.updated_at for mark in marks),

@@ -1,5 +1,7 @@
 """A project whose marks make a graph; they are told by words, as in `tests.quality.conftest`."""
 
+from random import Random
+
 import pytest
 
 from graph.counting import refresh
@@ -8,6 +10,11 @@ from tests import factories
 from tests.quality.conftest import say
 
 TEXT = "left air conditioner thermostat not working\ncheck the Thermostat and pump\nreplace pump oil\nThermostats off\n"
+
+
+@pytest.fixture
+def random(request):
+    return Random(request.node.name)
 
 
 @pytest.fixture

@@ -5,10 +5,8 @@ import io
 import json
 import zipfile
 from collections import Counter
-from random import Random
 
 import networkx
-import pytest
 from django.utils import timezone
 from rdflib import Dataset, Graph
 from rdflib.namespace import RDF
@@ -108,11 +106,6 @@ def mark(random, project, people, most):
             for number, (one, other, label) in enumerate(ordered)
         ]
     Relation.objects.bulk_create(relations)
-
-
-@pytest.fixture
-def random(request):
-    return Random(request.node.name)
 
 
 def graph_of(project):

@@ -30,7 +30,7 @@ from graph.exports import GRAPH_FORMATS, file_name, property_graphs, triples, wr
 from graph.exports.contents import GraphContents
 from graph.models import EdgeTotal, SurfaceForm
 from graph.models.graph import digest
-from graph.voices import Source, source_named
+from graph.voices import GraphSource, source_named
 from ontologies.models import Ontology, OntologyItem
 from projects import bundle
 from quality.models import GoldDecision
@@ -348,7 +348,7 @@ def test_every_text_comes_back_as_it_was(odd, carol, token, name, outside, user,
     QuerySet(User).filter(pk=carol.pk).update(username=user)
     graph = graph_of(odd)
     refresh(graph)
-    source = Source(user, carol.pk)
+    source = GraphSource(user, carol.pk)
     form = EdgeTotal.objects.filter(voice=source.voice).get().subject
     type(form).objects.filter(pk=form.pk).update(name=name, external_id=outside)
     write = partial(written_of, graph, source)
