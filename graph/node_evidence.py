@@ -11,6 +11,7 @@ from annotation_service.db import among, snapshot
 from annotation_service.paging import Page
 from datasets.cleaned import CleanedText
 from datasets.models import Annotation, Item, Layer
+from datasets.models.item import ItemQuerySet
 from ontologies.labels import Label
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE, names_for
@@ -57,6 +58,10 @@ class EvidencePlace(NamedTuple):
     """How many people have begun the item."""
     agreed: int
     others: list[OtherMark]
+    spans: list[tuple[int, int]]
+    """The first and last token of what is marked; of an edge, of its ends."""
+    marks: list[ReadMark]
+    """Of the voices, in their order."""
 
 
 class FormRow(NamedTuple):
@@ -166,12 +171,14 @@ class NodeEvidence:
 
     def page(self, wanted: str | None) -> Page:
         """Of `EvidencePlace`, in the order of the items."""
-        items = Item.objects.filter(pk__in=self._rows(self.source).values("item")).order_by("position")
-        page = Page.of(items, wanted, size=PLACES)
-        page.object_list = self._places(list(page.object_list))
+        page = Page.of(self.items(), wanted, size=PLACES)
+        page.object_list = self.places(list(page.object_list))
         return page
 
-    def _places(self, items: Sequence[Item]) -> list[EvidencePlace]:
+    def items(self) -> ItemQuerySet:
+        return Item.objects.filter(pk__in=self._rows(self.source).values("item")).order_by("position")
+
+    def places(self, items: Sequence[Item]) -> list[EvidencePlace]:
         by_pk, folding, names = {item.pk: item for item in items}, Folding(self.graph), names_for(self.graph.project)
         begun = Annotation.objects.filter(item__in=by_pk, layer=Layer.OWN, started_at__isnull=False).order_by()
         people = dict(begun.values("item").annotate(count=Count("pk")).values_list("item", "count"))
@@ -187,16 +194,8 @@ class NodeEvidence:
                     others = _others(entities, own | far, read, self.shown)
                     voices = [PlaceVoice(*self._voice(mark, by_pk[read.pk], names)) for mark in said.marks]
                     agreed = sum(mark.voice > GIVEN_VOICE for mark in said.marks)
-                    found.append(
-                        EvidencePlace(
-                            by_pk[read.pk],
-                            _pieces(read.cleaned, said.spans),
-                            voices,
-                            people.get(read.pk, 0),
-                            agreed,
-                            others,
-                        )
-                    )
+                    item, begun_by, pieces = by_pk[read.pk], people.get(read.pk, 0), _pieces(read.cleaned, said.spans)
+                    found.append(EvidencePlace(item, pieces, voices, begun_by, agreed, others, said.spans, said.marks))
         return found
 
     def _is_meant(self, said: Statement, own: Collection[str], far: Collection[str]) -> bool:
