@@ -127,32 +127,50 @@ def changed(thing: Journaled, count: int | None = None) -> dict[str, Any]:
     return {"changed": number, "version": thing.version, "remark": getattr(row, "remark", "")}
 
 
-def list_changes(call: Call, model: Any, pk: int) -> Rows:
+def list_changes(call: Call, thing: Journaled) -> Rows:
     """All that was done to it, the oldest first."""
-    changes = access.readable(call, model, pk).changes.select_related("user").defer("items")
-    return Rows(changes, lambda rows: map(show_change, rows), "version")
+    return Rows(thing.changes.select_related("user").defer("items"), lambda rows: map(show_change, rows), "version")
 
 
-def get_change(call: Call, model: Any, pk: int, version: int) -> Any:
-    thing = access.readable(call, model, pk)
+def get_change(call: Call, thing: Journaled, version: int) -> Any:
     return show_whole(get_object_or_404(thing.changes.select_related("user"), version=version))
 
 
-def undo(call: Call, model: Any, pk: int) -> Any:
+def undo(call: Call, thing: Journaled) -> Any:
     """Take back what one has done last, or one’s change of a version."""
-    thing = access.editable(call, model, pk)
     return show_whole(thing.undo_offered(call.asked["version"], by=call.user))
 
 
-def redo(call: Call, model: Any, pk: int) -> Any:
+def redo(call: Call, thing: Journaled) -> Any:
     """Do again what one has undone last."""
-    return show_whole(access.editable(call, model, pk).redo(by=call.user))
+    return show_whole(thing.redo(by=call.user))
 
 
-def revert(call: Call, model: Any, pk: int, version: int) -> Any:
+def revert(call: Call, thing: Journaled, version: int) -> Any:
     """Take back any change, whoever made it, unless a later one depends on it."""
-    thing = access.editable(call, model, pk)
     return show_whole(thing.revert(get_object_or_404(thing.changes, version=version), by=call.user))
+
+
+def register_history(
+    section: ApiSection, path: str, one: str, pages: str, reads: Callable[..., Any], acts: Callable[..., Any]
+) -> None:
+    """Those about what was done to something that is edited step by step. Its path begins with a key, by which it is fetched to
+    be read or to be changed."""
+
+    def of(fetch: Callable[..., Any], perform: Any) -> Any:
+        def answer(call: Call, **args: Any) -> Any:
+            key, *others = args.values()
+            return perform(call, fetch(call, key), *others)
+
+        return wraps(perform)(answer)
+
+    changes, post = f"{path}/changes", partial(section.post, answer="Change")
+    section.list(changes, "Change", name=f"list_{one}_changes")(of(reads, list_changes))
+    about = f"One change with its steps: the first {SHOWN_STEPS}."
+    section.get(f"{changes}/<int:version>", "Change", name=f"get_{one}_change", about=about)(of(reads, get_change))
+    post(f"{path}/undo", query="version", pages=f"{pages}:undo", name=f"undo_{one}")(of(acts, undo))
+    post(f"{path}/redo", pages=f"{pages}:redo", name=f"redo_{one}")(of(acts, redo))
+    post(f"{changes}/<int:version>/revert", pages=f"{pages}:revert", name=f"revert_{one}")(of(acts, revert))
 
 
 # --- The operations ----------------------------------------------------------------------------------------------------
@@ -187,16 +205,14 @@ def _register(plural: str, kind: BlueprintKind) -> None:
 
 
 def _register_history(plural: str, kind: BlueprintKind) -> None:
-    """Those about what was done to one that is edited step by step."""
-    one, pages, of_one, section = kind.one, kind.pages, f"{plural}/<int:{kind.one}>", ApiSection(plural.capitalize())
-    keyed = partial(_keyed, kind)
-    changes, post = f"{of_one}/changes", partial(section.post, answer="Change")
-    section.list(changes, "Change", name=f"list_{one}_changes")(keyed(list_changes))
-    about = f"One change with its steps: the first {SHOWN_STEPS}."
-    section.get(f"{changes}/<int:version>", "Change", name=f"get_{one}_change", about=about)(keyed(get_change))
-    post(f"{of_one}/undo", query="version", pages=f"{pages}:undo", name=f"undo_{one}")(keyed(undo))
-    post(f"{of_one}/redo", pages=f"{pages}:redo", name=f"redo_{one}")(keyed(redo))
-    post(f"{changes}/<int:version>/revert", pages=f"{pages}:revert", name=f"revert_{one}")(keyed(revert))
+    def reads(call: Call, pk: int) -> Any:
+        return access.readable(call, kind.model, pk)
+
+    def acts(call: Call, pk: int) -> Any:
+        return access.editable(call, kind.model, pk)
+
+    section, of_one = ApiSection(plural.capitalize()), f"{plural}/<int:{kind.one}>"
+    register_history(section, of_one, kind.one, kind.pages, reads, acts)
 
 
 for _plural, _kind in KINDS.items():
