@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from . import (  # noqa: F401
     blueprint_operations,
+    graph_operations,
     item_operations,
     job_operations,
     label_operations,

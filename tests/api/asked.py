@@ -2,6 +2,7 @@
 
 from tests.api import (
     asked_blueprints,
+    asked_graphs,
     asked_items,
     asked_jobs,
     asked_labels,
@@ -16,6 +17,7 @@ from tests.api import (
 
 ASKS = [
     *asked_blueprints.ASKS,
+    *asked_graphs.ASKS,
     *asked_items.ASKS,
     *asked_jobs.ASKS,
     *asked_labels.ASKS,

@@ -67,6 +67,8 @@ def there_is(world):  # noqa: F811
         "rule": [world["ruled"]],
         "list": ["excludes", "can_contain"],
         "row": [world["lexicon_row"], world["lexicon_row_copy"]],
+        "node": [world["node"], world["other_node"], world["further_form"]],
+        "object": [world["node"], world["other_node"]],
     }
 
 
@@ -130,6 +132,10 @@ READ_AND_KEPT = {
     "work_itemwork",
     "work_itemlabel",
     "projects_project",
+    *(
+        f"graph_{name}"
+        for name in ("graph", "surfaceform", "counteditem", "itemnode", "itemedge", "nodetotal", "edgetotal")
+    ),
 }
 # One's own things, whoever one is.
 OWN = {"annotation_service_user", "annotation_service_job"}
