@@ -27,6 +27,8 @@ from api.models import Delivery, Token, Webhook
 from datasets.exports import DOWNLOAD_FORMATS
 from datasets.models import Dataset, TextCorrection
 from datasets.models.correction import cut_anew
+from graph.counting import refresh
+from graph.models import Graph
 from ontologies.models import Ontology
 from projects import bundle
 from projects.assignment import item_counts
@@ -512,6 +514,28 @@ ROWS = [
     *gold_rows("quality:relabel_relation", json={"uid": "goldr0", "label": "{relation_label}"}),
     *gold_rows("quality:reverse_relation", json={"uid": "goldr0"}),
     *gold_rows("quality:remove_relation", json={"uid": "goldr0"}),
+    Row("graph:page", MANAGERS, ("project",), query="?source=all&agreed=2&compare=given&q=e&least=1&sort=-relations"),
+    Row("graph:page", MANAGERS, ("project",), query="?view=edges&relation={relation_label}&at={node}"),
+    Row("graph:page", MANAGERS.replace("200", "302"), ("project",), query="?source=nobody"),
+    *(Row(f"graph:{name}", MANAGERS, ("project",)) for name in ("suggestions", "figures", "export", "history")),
+    Row("graph:neighbours", MANAGERS, ("project", "node")),
+    Row("graph:neighbours", "302 404 403 404 404 404", ("project", "uid")),
+    Row("graph:count", MANAGERS.replace("200", "302"), ("project",), {}),
+    Row("graph:export", MANAGERS, ("project",), {"format": "json", "source": "all"}),
+    Row("graph:export", "302 404 403 404 422 422", ("project",), {"format": "x"}),
+    Row("graph:merge", MANAGERS, ("project",), query="?node={node}&node={other_node}"),
+    Row("graph:merge", MANAGERS, ("project",), {"node": ["{node}", "{other_node}"], "into": "{node}"}),
+    Row("graph:merge", "302 404 403 404 422 422", ("project",), {"node": "{uid}"}),
+    Row("graph:split", MANAGERS, ("project",), {"form": "{further_form}"}),
+    Row("graph:split", "302 404 403 404 422 422", ("project",), {"form": "{node}"}),
+    Row("graph:keep_apart", MANAGERS, ("project",), {"one": "{node}", "other": "{other_node}"}),
+    *of_project("graph:name_node", "node", data={"name": "New"}),
+    Row("graph:name_node", "302 404 403 404 404 404", ("project", "uid")),
+    *of_project("graph:edit", data={"prefix": "new", "namespace": "https://example.org/new/"}),
+    Row("graph:step", MANAGERS, ("project", "version")),
+    Row("graph:undo", "302 404 403 404 200 422", ("project",), {}),
+    Row("graph:redo", "302 404 403 404 422 422", ("project",), {}),
+    Row("graph:revert", MANAGERS, ("project", "version"), {}),
 ]
 
 
@@ -640,6 +664,11 @@ def build_world(folder):
     item_counts.refresh()  # so that no reader has to
     item_work.refresh(project.dataset.pk, 60)
     make_report(project)
+    graph = Graph.of(project)
+    refresh(graph)
+    nodes = [graph.forms.get(text=text).digest for text in item.tokens[:3]]
+    graph.merge(nodes[0], nodes[2:], by=alice)
+    graph.name_node(nodes[0], name="Left one", by=alice)
     webhook = Webhook.make(project, url="https://example.org/there", events=["item.done"], by=alice)
     delivery = webhook.ping()
     Delivery.objects.filter(pk=delivery.pk).update(attempts=1, next_at=None)
@@ -690,6 +719,9 @@ def build_world(folder):
         "job": start_job("test", title="t", by=alice, target={}).pk,
         "finished_job": finished.pk,
         "api_token": Token.make(alice, "t")[0].pk,
+        "node": nodes[0],
+        "other_node": nodes[1],
+        "further_form": nodes[2],
         "webhook": webhook.pk,
         "delivery": delivery.pk,
         "carol": carol.pk,
@@ -718,6 +750,8 @@ def signed_in(world, person, client=None):
 def filled(value, world):
     if isinstance(value, dict):
         return {key: filled(each, world) for key, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each, world) for each in value]
     return value.format(**world) if isinstance(value, str) else value
 
 
@@ -780,6 +814,10 @@ READS = {
     *("annotations:read_start", "annotations:read"),
     *("quality:reviews", "quality:review", "quality:agreement", "quality:agreement_part", "quality:agreement_changed"),
     *(f"quality:{name}" for name in ("agreement_csv", "agreement_json", "agreement_places", "count_agreement")),
+    *(
+        f"graph:{name}"
+        for name in ("page", "neighbours", "suggestions", "figures", "export", "history", "step", "count")
+    ),
 }
 REVIEWS = {f"projects:{verb}_comment" for verb in ("answer", "edit", "delete", "reopen")} | {
     "annotations:comment_on",
@@ -788,6 +826,7 @@ REVIEWS = {f"projects:{verb}_comment" for verb in ("answer", "edit", "delete", "
 REVIEWS |= {row.name for row in ROWS if row.name.startswith("quality:")} - READS - {"quality:lessons"}
 REVIEWS -= {f"quality:{name}" for name in ("rule", "share", "take_given", "gold_dataset")}
 REVIEWS -= {f"quality:download_{form.name}" for form in FORMATS}
+REVIEWS |= {f"graph:{name}" for name in ("merge", "split", "keep_apart", "name_node", "undo", "redo", "revert")}
 ROWS_OF_PROJECT = [row for row in ROWS if row.args and (row.args[0] == "project" or row.args[0].endswith("_copy"))]
 
 
@@ -970,7 +1009,7 @@ STILL_DONE = {"projects:download", "projects:duplicate", "projects:restore", "pr
 STILL_DONE |= {
     *("datasets:export", "projects:export"),
     "quality:gold_dataset",
-    "quality:count_agreement",
+    *("quality:count_agreement", "graph:count", "graph:export"),
     *(f"quality:download_{form.name}" for form in FORMATS),
 }
 STILL_DONE |= {f"{app}:duplicate" for app in ("ontologies", "datasets", "resources", "preannotations")}
@@ -1016,7 +1055,7 @@ LOCK_SOMETHING_ELSE = {
 }
 
 
-@pytest.mark.parametrize("app", ["ontologies", "resources", "preannotations", "datasets", "projects"])
+@pytest.mark.parametrize("app", ["ontologies", "resources", "preannotations", "datasets", "projects", "graph"])
 def test_whoever_was_too_late_is_told_and_changes_nothing(app, world, monkeypatch):
     """Others archive a project, or delete things, after the right was checked and before the lock is there."""
     late = []

@@ -23,6 +23,8 @@ OF_A_PROJECT = (
     "take_over",
     "gold_dataset",
     "agreement",
+    "count_graph",
+    "export_graph",
     "check_upload of its dataset",
     "store_upload of its dataset",
 )
