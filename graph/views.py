@@ -179,9 +179,9 @@ def neighbours(request: Request, pk: int, node: str) -> JsonResponse:
     shown = NodeList.of(graph, request.GET)
     try:
         [form] = graph.standing([node]).values()
+        edges = shown.neighbours(form.pk)
     except Refused as error:
         raise Http404(str(error)) from None
-    edges = shown.neighbours(form.pk)
     nodes = {
         node.form.pk: node
         for node in shown.nodes_of({form.pk, *(e for edge in edges for e in (edge.subject, edge.object))})
@@ -227,13 +227,13 @@ def merge(request: Request, pk: int) -> HttpResponse:
     try:
         nodes = list({form.pk: form for form in graph.standing(ids).values()}.values())
         if request.method == "POST":
-            target = sent.get("into") or ids[0]
+            target = sent.get("into") or next(iter(ids), "")
             graph.merge(target, [each for each in ids if each != target], by=request.user)
             [head] = graph.standing([target]).values()
             return _done(graph, f"{plural(len(nodes), 'node is,nodes are')} one now: “{head}”.")
+        totals = NodeList.of(graph, request.GET).nodes().filter(node__in=[node.pk for node in nodes])
     except Refused as error:
         return refused(error)
-    totals = NodeList.of(graph, request.GET).nodes().filter(node__in=[node.pk for node in nodes])
     marks = {row["node"]: row["here"] for row in totals}
     labels = NodeList.of(graph, request.GET).labels
     rows = sorted(((node, labels.get(node.label), marks.get(node.pk, 0)) for node in nodes), key=lambda row: -row[2])
