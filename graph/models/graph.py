@@ -55,6 +55,9 @@ def digest(label: str, form: str) -> str:
     return blake2b(f"{label} {form}".encode(), digest_size=16).hexdigest()
 
 
+_is_id = re.compile("[0-9a-f]{32}").fullmatch
+
+
 def _text(value: str) -> str:
     """With one space for all white space; nothing is a text, too, which takes away what was there."""
     return " ".join(normalized(check_text(value) if value.strip() else "").split())
@@ -299,7 +302,8 @@ class Graph(Journaled):
 
     def found(self, forms: Collection[str]) -> "list[SurfaceForm]":
         """Those with these ids, in the order of these. Raises `Refused` if one is not there."""
-        known = {form.digest: form for form in self.forms.filter(digest__in=among(set(forms))).select_related("node")}
+        ids = set(filter(_is_id, forms))  # PostgreSQL takes no NUL
+        known = {form.digest: form for form in self.forms.filter(digest__in=among(ids)).select_related("node")}
         if len(known) < len(set(forms)):
             raise Refused("There is no such node in this graph. Reload the page.")
         return [known[form] for form in forms]
