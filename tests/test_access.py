@@ -1052,6 +1052,7 @@ LOCK_SOMETHING_ELSE = {
     *(f"projects:{verb}_comment" for verb in ("answer", "edit", "delete")),
     *("projects:take_out_of_bin", "projects:delete_for_good"),
     "projects:import_bundle",  # something new, that nobody else knows
+    "graph:count",  # begins a job, which finds out by itself
 }
 
 
