@@ -62,7 +62,7 @@ def likeness(one: str, other: str) -> float:
 def suggestions(shown: NodeList, start: int = 0, *, seconds: float = 0.2) -> tuple[list[Likely], int | None]:
     """Pairs of nodes of a list, the most frequent first, from the node in this place on; and the place to go on from, if it was
     not the last. Compared are nodes with labels of one branch of the tree."""
-    rows = list(shown.nodes().order_by("-marks", "node")[:MOST])
+    rows = list(shown.nodes().order_by("-here", "node")[:MOST])
     rank = {row["node"]: place for place, row in enumerate(rows)}
     forms = SurfaceForm.objects.filter(pk__in=among(list(rank))).values_list("pk", "label", "words", "text")
     labels, normals = {}, {}
