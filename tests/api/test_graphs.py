@@ -4,12 +4,16 @@ import json
 from urllib.parse import quote
 
 import pytest
+from django.http import QueryDict
 from django.urls import reverse
 
 from annotation_service import jobs
 from api.operations import OPERATIONS
 from datasets.models import Entity
+from graph.counting import refresh
 from graph.exports import GRAPH_FORMATS
+from graph.likeness import suggestions
+from graph.node_list import NodeList
 from ontologies.models import OntologyItem
 from tests.api.asks import request, token_of
 from tests.graph.conftest import form, forms_of_nodes, graph, items, project  # noqa: F401 - fixtures
@@ -183,6 +187,13 @@ def test_pairs_are_suggested_until_they_are_kept_apart(ask, ids):
     assert ask("get_node_suggestions")["pairs"] == []
     ask("undo_graph")
     assert len(ask("get_node_suggestions")["pairs"]) == 1
+
+
+def test_no_node_is_like_itself_where_two_sources_are_compared(graph, items, dave):  # noqa: F811
+    say(items[2], dave, "PhysicalObject 1")
+    refresh(graph)
+    pairs, _ = suggestions(NodeList.of(graph, QueryDict("source=carol&compare=dave")))
+    assert [(str(pair.node.form), str(pair.other.form)) for pair in pairs] == [("thermostat", "thermostats")]
 
 
 def test_settings_are_protected_from_those_who_have_not_seen_them(ask):
