@@ -410,7 +410,10 @@ def export(request: Request, pk: int) -> HttpResponseBase:
             "format": GRAPH_FORMATS.get(form.data["format"]),
         }
         return render(request, "graph/_export.html", context, status=200 if request.method == "GET" else 422)
-    made = export_or_start(request, graph, **form.cleaned_data)
+    try:
+        made = export_or_start(request, graph, **form.cleaned_data)
+    except Refused as error:  # such as of what was deleted meanwhile
+        return refused(error)
     return redirect("job", pk=made.pk) if isinstance(made, Job) else made
 
 
