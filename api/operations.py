@@ -35,7 +35,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.files import File
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
@@ -86,7 +86,8 @@ class Rows(NamedTuple):
     def after(self, cursor: str | None, count: int) -> list[tuple[str, Any]]:
         """So many rows after the one with a cursor, each with its cursor: the values of its key, or in memory its number."""
         names = self.key.split()
-        last = [int(each) for each in cursor.split("-")] if cursor else []
+        # No row has a key beyond 64 bits, but not all lookups know that.
+        last = [min(int(each), BigIntegerField.MAX_BIGINT) for each in cursor.split("-")] if cursor else []
         if len(last) not in (0, len(names)):
             raise Refused("This is the cursor of another list. Follow “next” of a page of this one.", place="cursor")
         if not isinstance(self.rows, QuerySet):
