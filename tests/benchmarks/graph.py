@@ -24,8 +24,8 @@ VIEW, NEAR, MORE_MEMORY, MERGED = felt(None, 300), felt(None, 100), felt(100), 1
 _RELATIONS = """
 INSERT INTO datasets_relation
        (annotation_id, label_id, uid, source_id, target_id, status, origin, created_at, updated_at)
-SELECT s.annotation_id, %(relation)s + (s.start + i.position) %% 3, 'relation-{n}', s.id, t.id, 'accepted', 'person', s.created_at,
-       s.created_at
+SELECT s.annotation_id, %(relation)s + (s.start + i.position) %% 3, 'relation-{n}', s.id, t.id, 'accepted', 'person',
+       s.created_at, s.created_at
   FROM datasets_entity s
   JOIN datasets_entity t ON t.annotation_id = s.annotation_id AND t.uid = 'mark-{m}'
   JOIN datasets_annotation a ON a.id = s.annotation_id
