@@ -69,7 +69,6 @@ function styles(place, nodes, edges) {
 function elements({ compared, nodes, edges }) {
   const line = (side) => (compared ? SIDES[side] : "solid");
   const most = Math.max(1, ...nodes.map((node) => node.marks));
-  const strongest = Math.max(1, ...edges.map((edge) => edge.marks));
   return [
     ...nodes.map((node) => ({
       group: "nodes",
@@ -82,7 +81,7 @@ function elements({ compared, nodes, edges }) {
         source: edge.subject,
         target: edge.object,
         label: `${edge.label} ${edge.marks}`,
-        width: 1 + 5 * Math.sqrt(edge.marks / strongest),
+        width: Math.min(8, 1 + 1.3 * Math.log2(edge.marks)),
         line: line(edge.side),
       },
     })),
@@ -94,19 +93,25 @@ export function createPicture(place, { open, neighbours }) {
   let chosen = "";
   let arranging = null;
 
-  const restyle = () => cy.style(styles(place, cy.nodes().length, cy.edges().length));
+  const restyle = (nodes, edges) => cy.style(styles(place, nodes, edges));
+  const recolour = () => restyle(cy.nodes().length, cy.edges().length);
   const tidy = (options) => {
     arranging?.stop();
     place.toggleAttribute("aria-busy", true);
-    arranging = arrange(cy, { ...options, done: () => (place.removeAttribute("aria-busy"), cy.fit(undefined, 30)) });
+    arranging = arrange(cy, { ...options, done: finish });
   };
 
+  function finish() {
+    place.removeAttribute("aria-busy");
+    if (!cy.container()) cy.mount(place);
+    cy.fit(undefined, 30);
+  }
+
   function draw(data) {
-    cy.batch(() => {
-      cy.elements().remove();
-      cy.add(elements(data));
-    });
-    restyle();
+    cy.unmount(); // drawn once, when all have their places
+    cy.elements().remove();
+    restyle(data.nodes.length, data.edges.length); // before there is anything that has to be styled twice
+    cy.batch(() => cy.add(elements(data)));
     tidy();
     choose(chosen);
   }
@@ -120,7 +125,7 @@ export function createPicture(place, { open, neighbours }) {
       const added = cy.add(fresh);
       added.nodes().forEach((node, place) => node.position({ x: at.x + 120 * Math.cos(place * angle), y: at.y + 120 * Math.sin(place * angle) }));
     });
-    restyle();
+    recolour();
     tidy({ gently: true });
     choose(chosen);
   }
@@ -137,8 +142,8 @@ export function createPicture(place, { open, neighbours }) {
 
   cy.on("tap", "node, edge", ({ target }) => open(target.id()));
   cy.on("dbltap", "node", ({ target }) => neighbours(target.id()));
-  new MutationObserver(restyle).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
+  new MutationObserver(recolour).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
   new ResizeObserver(() => cy.resize()).observe(place);
 
   const zoom = (by) => cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
