@@ -92,6 +92,7 @@ export function createPicture(place, { open, neighbours }) {
   const cy = window.cytoscape({ container: place, minZoom: 0.05, maxZoom: 4, textureOnViewport: true, hideEdgesOnViewport: true });
   let chosen = "";
   let arranging = null;
+  let isShown = true;
 
   const restyle = (nodes, edges) => cy.style(styles(place, nodes, edges));
   const recolour = () => restyle(cy.nodes().length, cy.edges().length);
@@ -103,12 +104,14 @@ export function createPicture(place, { open, neighbours }) {
 
   function finish() {
     place.removeAttribute("aria-busy");
-    if (!cy.container()) cy.mount(place);
+    if (!isShown) cy.mount(place);
+    isShown = true;
     cy.fit(undefined, 30);
   }
 
   function draw(data) {
-    cy.unmount(); // drawn once, when all have their places
+    if (isShown) cy.unmount(); // drawn once, when all have their places
+    isShown = false;
     cy.elements().remove();
     restyle(data.nodes.length, data.edges.length); // before there is anything that has to be styled twice
     cy.batch(() => cy.add(elements(data)));
