@@ -70,16 +70,13 @@ def shows_refusals(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
 
 def _standing(request: Request, graph: Graph) -> dict[str, Any]:
     rights = graph.project.rights_of(request.user)
-    edits = Right.REVIEW in rights
     return {
         "section": "projects",
         "project": graph.project,
         "graph": graph,
         "keeps": Right.KEEP in rights,
         "manages": Right.MANAGE in rights,
-        "edits": edits,
-        "undoable": edits and graph.undoable(request.user),
-        "redoable": edits and graph.redoable(request.user),
+        "edits": Right.REVIEW in rights,
     }
 
 
@@ -211,9 +208,10 @@ def changed(answer: HttpResponse, graph: Graph) -> HttpResponse:
 
 
 def _done(graph: Graph, text: str) -> HttpResponse:
-    """What was done, with the offer to undo it."""
-    undo = {"label": "Undo", "url": f"{graph.get_absolute_url()}undo/?version={graph.version}"}
-    toast = {"text": text, "kind": "success", "action": undo}
+    """What was done, with the offer to undo it if it is in the journal."""
+    toast: dict[str, Any] = {"text": text, "kind": "success"}
+    if graph.written:
+        toast["action"] = {"label": "Undo", "url": f"{graph.get_absolute_url()}undo/?version={graph.version}"}
     answer = trigger_client_event(HttpResponse(), "toast", toast)
     return changed(trigger_client_event(answer, "closeDialog"), graph)
 

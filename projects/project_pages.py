@@ -38,6 +38,7 @@ TABS = {
     "agreement": ProjectPage(
         "Agreement", "quality:agreement", Right.READ, "kappa alpha F1 confusion calibration compare"
     ),
+    "graph": ProjectPage("Graph", "graph:page", Right.READ, "nodes edges triples knowledge network merge RDF export"),
     "people": ProjectPage("People", "projects:people", Right.READ, "members annotators roles invite"),
     "comments": ProjectPage("Comments", "projects:comments", Right.SEE, "flags questions answers"),
     "settings": ProjectPage("Settings", "projects:settings", Right.KEEP, "archive duplicate delete"),

@@ -19,6 +19,7 @@ from annotation_service.http import Feature
 from annotation_service.inputs import Refused, check_text, normalized
 from annotation_service.journal import Entries, Journaled, JournalRow, Step
 from annotation_service.models import User
+from annotation_service.words import cut
 from datasets.models import Dataset
 from datasets.models.item import folded
 from projects.models import Project
@@ -378,7 +379,7 @@ class SurfaceForm(models.Model):
         constraints = [UniqueConstraint(fields=["graph", "digest"], name="form_once")]
 
     def __str__(self) -> str:
-        return self.name or self.words or self.text
+        return cut(self.name or self.words or self.text, 200)
 
     def searched(self) -> str:
         """Begins with what the node is called, so that nodes are sorted by it, too."""

@@ -265,3 +265,15 @@ def test_suggestions_are_decided_once(graph, alice):
     assert len(suggestions(shown)[0]) == 1
     graph.merge(pair.node.id, [pair.other.id], by=alice)
     assert suggestions(NodeList.of(graph, QueryDict())) == ([], None)
+
+
+def test_only_what_is_in_the_journal_offers_undo(graph, as_alice):
+    """Another step would be undone otherwise."""
+    graph.merge(form(graph, "thermostat"), [form(graph, "thermostats")], by=graph.project.created_by)
+    settings = {"stem": "", "prefix": "own", "namespace": "https://example.org/own/"}
+    answer = as_alice.post(reverse("graph:edit", args=[graph.project.pk]), settings)
+    assert "The graph: stored." in answer["HX-Trigger"] and "action" not in answer["HX-Trigger"]
+    node = {"name": "Regulator", "iri": "", "external_id": ""}
+    for trigger in (True, False):  # the second time nothing is changed
+        answer = as_alice.post(reverse("graph:name_node", args=[graph.project.pk, form(graph, "thermostat")]), node)
+        assert ("action" in answer["HX-Trigger"]) is trigger
