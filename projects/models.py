@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -34,6 +34,8 @@ from .roles import ANNOTATOR, ARCHIVE_RIGHTS, MANAGER
 COPIED: tuple[type[Blueprint], ...] = (Ontology, *RESOURCE_SETS, Dataset)
 # What is deleted together with projects: the apps above add theirs.
 GO_WITH_PROJECTS: list[type[models.Model]] = [Membership, FormerMember, Invitation, ItemCounts, HandChange]
+# What a duplicate has, whatever else it takes: the apps above add functions that get the project and its duplicate.
+goes_with_duplicates: list[Callable[["Project", "Project"], None]] = []
 # What a duplicate has of its own.
 NOT_DUPLICATED = {
     "id",
@@ -255,6 +257,8 @@ class Project(HasMembers):
             ItemCounts.objects.create(project=copy)
             source._copy_people(copy, by, all_of_them=people)
             source._copy_resources(copy, by, contents)
+            for copy_along in goes_with_duplicates:
+                copy_along(source, copy)
             copy.share_out()
             if job:
                 job.finish(url=copy.get_absolute_url(), text=f"The project “{copy}” is ready.")

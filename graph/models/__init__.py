@@ -1,10 +1,11 @@
-from datasets.models.dataset import goes_after_marks, goes_along
+from datasets.models.dataset import goes_after_marks
+from projects.models import goes_with_duplicates
 
 from .copied import copy_nodes
 from .counts import CountedItem, EdgeTotal, ItemEdge, ItemNode, NodeTotal
 from .graph import Graph, GraphChange, NotSame, SurfaceForm
 
-goes_along.append(copy_nodes)
+goes_with_duplicates.append(copy_nodes)
 # In this order: the first point to those that follow.
 goes_after_marks += [
     (ItemNode, "item__graph__dataset"),

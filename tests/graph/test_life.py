@@ -251,9 +251,9 @@ def test_a_duplicate_of_a_duplicate_and_of_renamed_labels(decided, project, alic
 
 
 @pytest.mark.parametrize("contents", [Contents.NOTHING, Contents.ITEMS, Contents.GIVEN])
-def test_a_duplicate_with_less_has_a_graph_of_its_own(decided, project, alice, contents):
+def test_nodes_are_about_words_and_go_with_every_duplicate(decided, project, alice, contents):
     copy = project.duplicate(name="Again", by=alice, contents=contents)
-    assert not Graph.objects.filter(dataset=copy.dataset).exists()
+    assert said(copy) == said(project) and all(said(copy))
 
 
 def test_a_project_without_a_graph_is_duplicated(alice, carol):
