@@ -54,6 +54,8 @@ class EvidencePlace(NamedTuple):
     item: Item
     pieces: list[SentencePiece]
     voices: list[PlaceVoice]
+    label: Label | None
+    """With which a node is marked here."""
     people: int
     """How many people have begun the item."""
     agreed: int
@@ -66,6 +68,7 @@ class EvidencePlace(NamedTuple):
 
 class FormRow(NamedTuple):
     form: SurfaceForm
+    label: Label | None
     marks: int
     change: GraphChange | None
     """That which made it a form of this node."""
@@ -149,7 +152,13 @@ class NodeEvidence:
             for digest in change.items:
                 by_form.setdefault(digest, change)
         rows = [
-            FormRow(form, marks.get(form.pk, 0), by_form.get(form.digest) if form.node_id else None) for form in forms
+            FormRow(
+                form,
+                self.shown.labels.get(form.label),
+                marks.get(form.pk, 0),
+                by_form.get(form.digest) if form.node_id else None,
+            )
+            for form in forms
         ]
         return sorted(rows, key=lambda row: (-row.marks, row.form.text))[:SHOWN_FORMS]
 
@@ -195,7 +204,10 @@ class NodeEvidence:
                     voices = [PlaceVoice(*self._voice(mark, by_pk[read.pk], names)) for mark in said.marks]
                     agreed = sum(mark.voice > GIVEN_VOICE for mark in said.marks)
                     item, begun_by, pieces = by_pk[read.pk], people.get(read.pk, 0), _pieces(read.cleaned, said.spans)
-                    found.append(EvidencePlace(item, pieces, voices, begun_by, agreed, others, said.spans, said.marks))
+                    label = None if self.label else self.shown.labels.get(said.place[2])
+                    found.append(
+                        EvidencePlace(item, pieces, voices, label, begun_by, agreed, others, said.spans, said.marks)
+                    )
         return found
 
     def _is_meant(self, said: Statement, own: Collection[str], far: Collection[str]) -> bool:
