@@ -2,12 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from django.db import DatabaseError
 from django.db.models import F, Min
 from django.http import Http404, QueryDict
 
@@ -16,15 +14,16 @@ from annotation_service.db import among
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import Job
 from datasets.models import Item
+from graph.access import graph_of
 from graph.counting import ReadMark, refresh_quickly
 from graph.exports import graph_format
 from graph.figures import branch_matrix, growth, most_connected
+from graph.jobs import export_or_start, start_counting
 from graph.likeness import suggestions
 from graph.models import Graph, NodeTotal, SurfaceForm
 from graph.models.counts import at_least
 from graph.node_evidence import NodeEvidence
 from graph.node_list import CountedEdge, CountedNode, NodeList
-from graph.views import export_or_start, graph_of, start_counting
 from graph.voices import ALL, GIVEN, GOLD, sources_of
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE, names_for
@@ -59,8 +58,7 @@ def _shown(call: Call, graph: Graph, **more: str) -> NodeList:
     """What is asked of a graph, which is counted first if that is quick, as its page does."""
     _agreed(call)
     if call.asked.get("cursor") is None:
-        with suppress(DatabaseError):  # without room to store them the counts stay as they were
-            refresh_quickly(graph)
+        refresh_quickly(graph)
     asked = QueryDict(mutable=True)
     asked.update({name: str(value) for name, value in call.asked.items() if value is not None} | more)
     return NodeList.of(graph, asked)
@@ -70,9 +68,7 @@ def _shown(call: Call, graph: Graph, **more: str) -> NodeList:
 def get_graph(call: Call, project: int) -> Any:
     """How the graph of a project is made of its marks, whose marks there are, and when they were counted."""
     graph = graph_of(call, project)
-    is_counted = False
-    with suppress(DatabaseError):
-        is_counted = refresh_quickly(graph)
+    is_counted = refresh_quickly(graph)
     sources = [{"source": name, "title": title} for name, title in sources_of(graph.project)]
     counted_at = Graph.objects.filter(pk=graph.pk).values_list("counted_at", flat=True).get()
     told = {"is_counted": is_counted, "counted_at": time_of(counted_at), "sources": sources}

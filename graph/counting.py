@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models import CharField, Count, Exists, F, OuterRef, Q, Sum, Value
 from django.db.models.functions import Cast, Coalesce, Concat
 from django.utils import timezone
@@ -117,7 +118,7 @@ class Folding:
     def _find_form(self, words: str, label: int) -> Form:
         plain = fold_words(words)
         text = fold_words(words, self._stem) if self._stem else plain
-        return Form(digest(self._uids.get(label, ""), text), label, text, plain if plain != text else "")
+        return Form(digest(self._uids[label], text), label, text, plain if plain != text else "")
 
 
 class Statement(NamedTuple):
@@ -237,35 +238,41 @@ def stale(graph: Graph) -> Iterator[dict[int, str]]:
 
 
 def refresh_quickly(graph: Graph) -> bool:
-    """Count what has changed, unless that is more than somebody waits for; returns whether all is counted."""
-    changed: dict[int, str] = {}
-    if graph.signature == signature_now(graph):
+    """Count what has changed, unless that is more than somebody waits for, or there is no room to store it; returns whether all
+    is counted."""
+    with suppress(DatabaseError):
+        changed: dict[int, str] = {}
+        if graph.signature == signature_now(graph):
+            return True
+        for some in stale(graph):
+            changed |= some
+            if len(changed) > QUICK:
+                return False
+        refresh(graph)
         return True
-    for some in stale(graph):
-        changed |= some
-        if len(changed) > QUICK:
-            return False
-    refresh(graph)
-    return True
+    return False
 
 
 def refresh(graph: Graph, progress: Progress = no_progress) -> None:
     """Count what has changed, in short transactions. What changes meanwhile is counted the next time."""
-    signature, folding, done = signature_now(graph), Folding(graph), 0
+    before = Graph.objects.values_list("signature", flat=True).get(pk=graph.pk)
+    signature, done = signature_now(graph), 0
     for changed in stale(graph):
         progress(done, graph.dataset.item_count, "counting")
         done += ITEMS_READ
         for first in range(0, len(changed), ITEMS_AT_ONCE):
             some = list(changed)[first : first + ITEMS_AT_ONCE]
             with snapshot():
-                broken = _broken(graph, some)
+                folding, broken = Folding(graph), _broken(graph, some)
                 counts = {item.pk: GraphCounts.of(item, folding, broken[item.pk]) for item in read_items(some)}
             rows = [(pk, changed[pk], counts.get(pk, GraphCounts({}, {}))) for pk in some]
             for few in portions(rows, lambda row: row[2].size, most=ITEMS_AT_ONCE, heaviest=ROWS_AT_ONCE):
                 _store(graph, few)
     with write():
-        store(graph.locked(), signature=signature, counted_at=timezone.now())
-    graph.signature = signature
+        now = graph.locked()
+        # If somebody else has counted meanwhile, either may have stored what the other knew better: then all is looked at again.
+        graph.signature = signature if now.signature == before else ""
+        store(now, signature=graph.signature, counted_at=timezone.now())
 
 
 def _broken(graph: Graph, items: Sequence[int]) -> Mapping[int, set[tuple[int, str]]]:

@@ -1,18 +1,44 @@
-"""What the worker does for graphs: counting, and writing large files."""
+"""Long work on graphs: counting, and writing large files; and starting it."""
+
+from django.conf import settings
+from django.http.response import HttpResponseBase
 
 from annotation_service.blueprints import Right
-from annotation_service.http import Request
+from annotation_service.db import write
+from annotation_service.http import Request, download
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
-from annotation_service.models import Job, new_file
+from annotation_service.models import Job, User, new_file, start_job, start_once
 from projects import access
 from projects.models import Project
 
-from .counting import refresh
-from .exports import file_name, write_graph
+from .counting import refresh, refresh_quickly
+from .exports import GRAPH_FORMATS, file_name, write_graph
 from .models import Graph
-from .views import COUNT, EXPORT
 from .voices import source_named
+
+COUNT, EXPORT = "count_graph", "export_graph"
+
+
+def start_counting(graph: Graph, *, by: User) -> Job:
+    with write():
+        title, target = f"Count the nodes and edges of “{graph.project}”", {"project": graph.project.pk}
+        return start_once(COUNT, title=title, by=by, target=target)
+
+
+def export_or_start(
+    request: Request, graph: Graph, *, format: str, source: str, agreed: int = 1
+) -> HttpResponseBase | Job:
+    """The file or, of much, the job that writes it."""
+    project = graph.project
+    chosen = source_named(project, source, agreed)
+    if not refresh_quickly(graph) or project.dataset.item_count > settings.JOB_ROWS:
+        target = {"project": project.pk, "format": format, "source": source, "agreed": agreed}
+        return start_job(EXPORT, title=f"Write the graph of “{project}”", by=request.user, target=target)
+    name = file_name(project, chosen, format)
+    return download(
+        request, lambda target: write_graph(graph, chosen, format, target), name, GRAPH_FORMATS[format].content_type
+    )
 
 
 def reads(request: Request, job: Job) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
-from annotation_service.db import among, snapshot
+from annotation_service.db import snapshot
 from annotation_service.paging import Page
 from datasets.cleaned import CleanedText
 from datasets.models import Annotation, Item, Layer
@@ -19,12 +20,14 @@ from quality.voices import GOLD_VOICE, names_for
 from .counting import Folding, GraphItem, ReadMark, Statement, read_items
 from .models import GraphChange, ItemEdge, ItemNode, NodeTotal, SurfaceForm
 from .models.counts import at_least
-from .node_list import NodeList
+from .node_list import MOST_NEIGHBOURS, NodeList
 from .voices import GraphSource, statements
 
 PLACES = 10
 # Tokens before and after what is marked.
 AROUND = 12
+# So many tokens of what is marked.
+LONGEST = 60
 SHOWN_FORMS = 50
 SHOWN_OTHERS = 12
 
@@ -88,6 +91,8 @@ class Neighbour(NamedTuple):
 class NodeEvidence:
     """Of a node or, with a label and another node, of the edge from one to the other."""
 
+    most_edges = MOST_NEIGHBOURS
+
     def __init__(
         self, shown: NodeList, node: SurfaceForm, label: Label | None = None, object: SurfaceForm | None = None
     ):
@@ -139,10 +144,10 @@ class NodeEvidence:
         return own + agreed
 
     def forms(self) -> list[FormRow]:
-        """The most frequent first."""
-        forms = list(self._forms(self.node).select_related("node")[: SHOWN_FORMS * 2])
-        counts = ItemNode.objects.filter(form__in=among([form.pk for form in forms]), voice=self.source.voice)
-        marks = dict(counts.order_by().values("form").annotate(marks=Sum("marks")).values_list("form", "marks"))
+        """The most frequent first, as many as are shown."""
+        counts = ItemNode.objects.filter(form=OuterRef("pk"), voice=self.source.voice).order_by().values("form")
+        marks = Coalesce(Subquery(counts.annotate(sum=Sum("marks")).values("sum")), 0)
+        forms = list(self._forms(self.node).annotate(marks=marks).order_by("-marks", "text")[:SHOWN_FORMS])
         merged = [form.digest for form in forms if form.node_id]
         changes = (
             self.graph.changes.filter(items__has_any_keys=merged).select_related("user")[:SHOWN_FORMS] if merged else ()
@@ -151,16 +156,14 @@ class NodeEvidence:
         for change in changes:
             for digest in change.items:
                 by_form.setdefault(digest, change)
-        rows = [
-            FormRow(
-                form,
-                self.shown.labels.get(form.label),
-                marks.get(form.pk, 0),
-                by_form.get(form.digest) if form.node_id else None,
-            )
-            for form in forms
+        labels = self.shown.labels
+        return [
+            FormRow(each, labels.get(each.label), each.marks, by_form.get(each.digest) if each.node_id else None)
+            for each in forms
         ]
-        return sorted(rows, key=lambda row: (-row.marks, row.form.text))[:SHOWN_FORMS]
+
+    def more_forms(self) -> int:
+        return max(0, self._forms(self.node).count() - SHOWN_FORMS)
 
     def neighbours(self) -> list[Neighbour]:
         """The edges of a node, the most frequent first."""
@@ -226,26 +229,26 @@ class NodeEvidence:
 
 
 def _pieces(text: CleanedText, spans: Sequence[tuple[int, int]]) -> list[SentencePiece]:
-    """The words around spans, cut at their ends."""
-    first = max(0, min(start for start, _ in spans) - AROUND)
-    last = min(len(text.tokens), max(end for _, end in spans) + 1 + AROUND)
+    """The words around the beginnings of spans, cut at their ends; “…” stands for what is left out."""
+    near = {
+        token
+        for start, end in spans
+        for token in range(max(0, start - AROUND), min(len(text.tokens), min(end, start + LONGEST) + 1 + AROUND))
+    }
+    pieces, last = list[SentencePiece](), -1
+    together = groupby(enumerate(sorted(near)), lambda each: (_role(each[1], spans), each[1] - each[0]))
+    for (role, _), some in together:
+        first, *rest = [token for _, token in some]
+        gap = text.gaps[first] if first == last + 1 else " … " if last >= 0 else "… "
+        last = rest[-1] if rest else first
+        words = str(CleanedText(text.tokens[first : last + 1], ["", *text.gaps[first + 1 : last + 1]]))
+        pieces += [SentencePiece(gap, ""), SentencePiece(words, role)]
+    return [*pieces, SentencePiece(" …" if last + 1 < len(text.tokens) else "", "")]
 
-    def inside(token: int) -> tuple[bool, ...]:
-        return tuple(start <= token <= end for start, end in spans)
 
-    pieces = []
-    for marked, some in groupby(range(first, last), inside):
-        tokens = list(some)
-        words = str(CleanedText(text.tokens[tokens[0] : tokens[-1] + 1], text.gaps[tokens[0] : tokens[-1] + 1]))
-        if any(marked) and words.startswith(" "):
-            pieces.append(SentencePiece(" ", ""))
-        roles = " ".join(role for role, is_inside in zip(("subject", "object"), marked, strict=False) if is_inside)
-        pieces.append(SentencePiece(words.strip(" ") if roles else words, roles))
-    return [
-        *([SentencePiece("…" if pieces[0].text.startswith(" ") else "… ", "")] if first else []),
-        *pieces,
-        *([SentencePiece(" …", "")] if last < len(text.tokens) else []),
-    ]
+def _role(token: int, spans: Sequence[tuple[int, int]]) -> str:
+    ends = zip(("subject", "object"), spans, strict=False)
+    return " ".join(role for role, (start, end) in ends if start <= token <= end)
 
 
 def _others(entities: Sequence[Statement], known: Collection[str], read: GraphItem, shown: NodeList) -> list[OtherMark]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Sum, Value, When
+from django.db.models import Case, Count, F, IntegerField, Max, Q, QuerySet, Sum, Value, When
 from django.db.models.expressions import RawSQL
 from django.http import QueryDict
 
@@ -225,7 +225,7 @@ class NodeList(FilteredList):
             there = Value(0, output_field=IntegerField())
             return rows.values(*by, here=F("marks"), there=there, **{f"all_{name}": F(name) for name in sums})
         one, other = (Sum(Case(When(voice=voice, then="marks"), default=0)) for voice in self.voices)
-        return rows.values(*by).annotate(here=one, there=other, **{f"all_{name}": Sum(name) for name in sums})
+        return rows.values(*by).annotate(here=one, there=other, **{f"all_{name}": Max(name) for name in sums})
 
     @property
     def _by_marks(self) -> Any:
@@ -237,7 +237,7 @@ class NodeList(FilteredList):
         if self.label:
             found = found.filter(node__label__in=self._labels_of("entity", self.label))
         found = self._matching(found)
-        for wanted in self._among():
+        for wanted in (*self._named(), *self._among()):
             found = found.filter(node__in=wanted)
         column, falls = self._sorted_by()
         keys = {"marks": self._by_marks, "relations": F("all_relations"), "node": F("node__search_text")}
@@ -253,10 +253,13 @@ class NodeList(FilteredList):
             found = found.filter(CONDITIONS[name]) if name in known else found.none()
         return found
 
-    def _among(self) -> Iterator[Any]:
-        """Sets of nodes in which all are that match."""
+    def _named(self) -> Iterator[Any]:
+        """The nodes of which a form, the name or an id has the text."""
         if text := folded(self.q):
             yield self.graph.forms.order_by().filter(search_text__contains=text).values_list(STANDING)
+
+    def _among(self) -> Iterator[Any]:
+        """Sets of nodes in which all are that match; of an edge both ends."""
         if self.person:
             voice = source_named(self.project, self.person).voice
             yield NodeTotal.objects.filter(graph=self.graph, voice=voice).values("node")
@@ -316,9 +319,10 @@ class NodeList(FilteredList):
         for end, text in (("subject", self.label), ("object", self.to)):
             if text:
                 found = found.filter(**{f"{end}__label__in": self._labels_of("entity", text)})
-        if text := folded(self.q):
-            named = self.graph.forms.order_by().filter(search_text__contains=text).values_list(STANDING)
+        for named in self._named():
             found = found.filter(Q(subject__in=named) | Q(object__in=named))
+        for wanted in self._among():
+            found = found.filter(subject__in=wanted, object__in=wanted)
         return self._matching(found)
 
     def shown_edges(self, rows: Iterable[Mapping[str, Any]]) -> list[CountedEdge]:

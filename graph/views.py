@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
-from django.db import DatabaseError
 from django.http import Http404, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -16,40 +15,30 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import reswap, trigger_client_event
 
-from annotation_service import http
 from annotation_service.blueprints import Right
-from annotation_service.db import write
 from annotation_service.edits import EditForm
 from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.journal_views import history_urls
 from annotation_service.json_input import to_json
-from annotation_service.models import Job, User, start_job, start_once
+from annotation_service.models import Job, User
 from annotation_service.words import cut, plural
-from projects import access
 from projects.models import Project
 
+from .access import graph_of
 from .counting import refresh_quickly
-from .exports import GRAPH_FORMATS, file_name, write_graph
+from .exports import GRAPH_FORMATS
 from .figures import branch_matrix, growth, most_connected
+from .jobs import export_or_start, start_counting
 from .likeness import suggestions
 from .models import Graph, SurfaceForm
 from .models.graph import LANGUAGES
 from .node_evidence import NodeEvidence
 from .node_list import SIDES, SIZES, STATES, CountedEdge, CountedNode, NodeList
-from .voices import ALL, source_named, sources_of
+from .voices import ALL, sources_of
 
-COUNT, EXPORT = "count_graph", "export_graph"
 # So many nodes are in a dialog, which names each.
 MOST_NAMED = 50
-
-
-def graph_of(request: Request, pk: int, right: Right = Right.READ) -> Graph:
-    """The graph of a project whose marks the user may read."""
-    project = access.project(request, pk, Right.READ)
-    if right != Right.READ:
-        project = access.project(request, pk, right)
-    return Graph.of(project)
 
 
 def shows_refusals(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -89,17 +78,23 @@ def page(request: Request, pk: int) -> HttpResponse:
     context = _standing(request, graph) | {"filter": shown}
     if request.htmx and request.htmx.target == "evidence":
         return render(request, "graph/_evidence.html", context | _evidence(shown, request, chosen))
-    is_counted = True
-    with suppress(DatabaseError):  # without room to store them the counts stay as they were
-        is_counted = refresh_quickly(graph)
+    context["is_counted"] = refresh_quickly(graph)
     found = shown.page(request.GET.get("page"))
-    context |= {"page": found, "columns": shown.columns, "is_counted": is_counted, "first": shown.first}
+    context |= {"page": found, "columns": shown.columns, "first": shown.first, "edge_count": shown.count_edges()}
     context |= _drawn(shown, list(found.object_list))
-    if chosen:
-        context |= _evidence(shown, request, chosen)
+    with suppress(Http404):  # what was chosen may have gone meanwhile
+        context |= _evidence(shown, request, chosen) if chosen else {}
     query = "&".join(filter(None, (shown.query_string(page=found.number), chosen and urlencode({"at": chosen}))))
+    context["apart"] = request.htmx and request.htmx.target == "graph"
     return show_table(
-        request, query, "graph/_graph.html", "graph/page.html", context, choices=lambda: _choices(shown), target="graph"
+        request,
+        query,
+        "graph/_graph.html",
+        "graph/page.html",
+        context,
+        choices=lambda: _choices(shown),
+        target="graph",
+        is_pushed=request.htmx.current_url_abs_path != request.path + (query and f"?{query}"),
     )
 
 
@@ -111,7 +106,6 @@ def _choices(shown: NodeList) -> dict[str, Any]:
         "states": STATES.items(),
         "sides": SIDES.items(),
         "sizes": SIZES,
-        "edge_count": shown.count_edges(),
     }
 
 
@@ -191,12 +185,6 @@ def neighbours(request: Request, pk: int, node: str) -> JsonResponse:
 def count(request: Request, pk: int) -> HttpResponse:
     """Count what has changed, by a job."""
     return redirect("job", pk=start_counting(graph_of(request, pk), by=request.user).pk)
-
-
-def start_counting(graph: Graph, *, by: User) -> Job:
-    with write():
-        title, target = f"Count the nodes and edges of “{graph.project}”", {"project": graph.project.pk}
-        return start_once(COUNT, title=title, by=by, target=target)
 
 
 # --- What people do with nodes -------------------------------------------------------------------------------------------
@@ -332,7 +320,7 @@ def edit(request: Request, pk: int) -> HttpResponse:
 def suggested(request: Request, pk: int) -> HttpResponse:
     """Nodes that may be the same, to be decided one after the other."""
     graph = graph_of(request, pk)
-    shown = NodeList.of(graph, request.GET)
+    shown = replace(NodeList.of(graph, request.GET), compare="")
     pairs, after = suggestions(shown, whole_number(request.GET.get("after", "")[:6]) or 0)
     context = _standing(request, graph) | {
         "filter": shown,
@@ -347,7 +335,7 @@ def suggested(request: Request, pk: int) -> HttpResponse:
 @shows_refusals
 def figures(request: Request, pk: int) -> HttpResponse:
     graph = graph_of(request, pk)
-    shown = NodeList.of(graph, request.GET)
+    shown = replace(NodeList.of(graph, request.GET), compare="")
     context = _standing(request, graph) | {
         "filter": shown,
         "sources": sources_of(graph.project),
@@ -399,31 +387,11 @@ def export(request: Request, pk: int) -> HttpResponseBase:
     """The dialog that says what each format has, and the file or, of much, the job that writes it."""
     graph = graph_of(request, pk)
     form = GraphFileForm(request.POST if request.method == "POST" else request.GET, graph.project)
-    if request.method == "GET" or not form.is_valid():
-        form.is_valid()
-        context = {
-            "form": form,
-            "graph": graph,
-            "project": graph.project,
-            "format": GRAPH_FORMATS.get(form.data["format"]),
-        }
-        return render(request, "graph/_export.html", context, status=200 if request.method == "GET" else 422)
-    try:
+    if request.method == "POST" and form.is_valid():
         made = export_or_start(request, graph, **form.cleaned_data)
-    except Refused as error:  # such as of what was deleted meanwhile
-        return refused(error)
-    return redirect("job", pk=made.pk) if isinstance(made, Job) else made
-
-
-def export_or_start(
-    request: Request, graph: Graph, *, format: str, source: str, agreed: int = 1
-) -> HttpResponseBase | Job:
-    project = graph.project
-    chosen = source_named(project, source, agreed)
-    if not refresh_quickly(graph) or project.dataset.item_count > settings.JOB_ROWS:
-        target = {"project": project.pk, "format": format, "source": source, "agreed": agreed}
-        return start_job(EXPORT, title=f"Write the graph of “{project}”", by=request.user, target=target)
-    name = file_name(project, chosen, format)
-    return http.download(
-        request, lambda target: write_graph(graph, chosen, format, target), name, GRAPH_FORMATS[format].content_type
-    )
+        return redirect("job", pk=made.pk) if isinstance(made, Job) else made
+    context = {"form": form, "graph": graph, "project": graph.project, "format": GRAPH_FORMATS.get(form.data["format"])}
+    if request.method == "POST":  # no browser sends that from the dialog
+        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
+        return redirect("graph:page", pk=pk)
+    return render(request, "graph/_export.html", context)

@@ -21,15 +21,15 @@ IN_WORDS = {GOLD: "Gold", GIVEN: "What came with the dataset", ALL: "Everybody"}
 
 
 class GraphSource(NamedTuple):
-    """Where the marks of a graph come from: ``name`` is that of a person or one of `IN_WORDS`; of everybody those marks that at
-    least so many people agree about."""
+    """Where the marks of a graph come from: ``name`` is one of `IN_WORDS` or that of a person, such as “@anna”; of everybody
+    those marks that at least so many people agree about."""
 
     name: str
     voice: int
     agreed: int = 1
 
     def __str__(self) -> str:
-        words = IN_WORDS.get(self.name, self.name)
+        words = IN_WORDS.get(self.name, self.name.removeprefix("@"))
         return f"{words}, agreed by {self.agreed}" if self.agreed > 1 else words
 
     @property
@@ -52,7 +52,7 @@ class GraphSource(NamedTuple):
 def sources_of(project: Project) -> list[tuple[str, str]]:
     """Those with marks in a project: a name as addresses and the command take it, and what people read. The first is where one
     begins: the gold where there is any."""
-    people = [(person.username, str(person)) for person in people_in(project)]
+    people = [(f"@{person.username}", str(person)) for person in people_in(project)]
     found = [(GOLD, IN_WORDS[GOLD])] if project.dataset.decided_items().exists() else []
     found += [(ALL, IN_WORDS[ALL])] if people else []
     return [*found, (GIVEN, IN_WORDS[GIVEN]), *people]
@@ -68,7 +68,7 @@ def source_named(project: Project, name: str, agreed: int = 1) -> GraphSource:
     begun = Annotation.objects.filter(item__dataset=project.dataset, started_at__isnull=False)
     people = User.objects.filter(pk__in=begun.order_by().values("annotator"))
     if person := people.filter(username_folded=fold(name.removeprefix("@"))).first():
-        return GraphSource(person.username, person.pk)
+        return GraphSource(f"@{person.username}", person.pk)
     raise Refused(f"“{cut(name, 60)}” has begun no item. Say {GOLD}, {GIVEN}, {ALL} or a user name.", place="source")
 
 

@@ -111,6 +111,6 @@ def write_graph(
 
 
 def file_name(project: Project, source: GraphSource, format: str) -> str:
-    whose = f"{source.name}-{source.agreed}" if source.agreed > 1 else source.name
+    whose = f"{source.name}-{source.agreed}" if source.agreed > 1 else source.name.removeprefix("@")
     stem = slugify(project.name, allow_unicode=True)[:80] or "project"
     return f"{stem}-graph-{folder(whose)}.{graph_format(format).ending or format}"

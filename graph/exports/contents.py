@@ -104,5 +104,5 @@ class GraphContents:
         return found | {digest: StandingForm(*values) for digest, *values in rows}
 
 
-def _standing(form: str = "") -> list[Coalesce]:
-    return [Coalesce(f"{form}node__{name}", f"{form}{name}") for name in StandingForm._fields]
+def _standing() -> list[Coalesce]:
+    return [Coalesce(f"node__{name}", name) for name in StandingForm._fields]

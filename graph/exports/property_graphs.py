@@ -99,7 +99,7 @@ CALL (row) {
 
 
 def node_table(contents: GraphContents) -> Iterator[str]:
-    """Each node is a `CountedNode` in Neo4j and has its label beside it, in which “;” would end a label."""
+    """Each node is a `Node` in Neo4j and has its label beside it, in which “;” would end a label."""
     rows = (_properties(contents, node) for node in contents.nodes())
     return _table(
         NODE_FIELDS,

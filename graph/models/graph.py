@@ -16,7 +16,7 @@ from annotation_service import edits, journal, limits
 from annotation_service.blueprints import Right
 from annotation_service.db import among, store, write
 from annotation_service.http import Feature
-from annotation_service.inputs import Refused, check_text, normalized
+from annotation_service.inputs import Refused, check_text, clean_title, normalized
 from annotation_service.journal import Entries, Journaled, JournalRow, Step
 from annotation_service.models import User
 from annotation_service.words import cut
@@ -41,7 +41,8 @@ _is_iri = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x20\x7f-\x9f<>"{}|^`\\]
 def _stemmer(language: str) -> Any:
     from nltk.stem.snowball import SnowballStemmer  # takes half a second
 
-    return lru_cache(maxsize=100_000)(SnowballStemmer(language).stem)
+    # Each time a new one: that for Arabic keeps things between its steps, and threads would disturb each other.
+    return lru_cache(maxsize=100_000)(lambda word: SnowballStemmer(language).stem(word) or word)
 
 
 def fold_words(text: str, stem: str = "") -> str:
@@ -77,10 +78,9 @@ def clean_iri(value: str) -> str:
 
 
 def clean_short(value: str) -> str:
-    text = _text(value)
-    if len(text) > limits.MAX_NAME_CHARACTERS:
-        raise Refused(f"At most {limits.MAX_NAME_CHARACTERS} characters are allowed; this has {len(text)}.")
-    return text
+    """A name with one space for all white space; nothing takes away what was there."""
+    words = " ".join(value.split())
+    return clean_title(words) if words else ""
 
 
 def clean_stem(value: str) -> str:
@@ -172,6 +172,13 @@ class NodeEdits(journal.Change):
         if standing := [form for form in found if form.node is None]:
             raise Refused(f"“{standing[0]}” stands for its node. Split the other forms off instead.")
         self._move({form.digest: form.node.digest for form in found}, None)
+        for form in found:  # takes along what it brought when it was merged
+            left = self.thing.forms.filter(node=form.node)
+            brought = {
+                name for name in NAMED[1:] if getattr(form, name) and not left.filter(**{name: getattr(form, name)})
+            }
+            [head] = self.thing.found([form.node.digest])
+            self.set(head.digest, {name: "" for name in brought if getattr(head, name) == getattr(form, name)})
 
     def set(self, form: str, values: Mapping[str, str], was: Mapping[str, str] | None = None) -> None:
         """Name a node, or say what it is elsewhere. Raises `Conflict`, see `edits`."""
@@ -211,6 +218,8 @@ class NodeEdits(journal.Change):
                 self.set(key, rest)
         for node, forms in moved.items():
             self._move(forms, node)
+        if self.thing.forms.filter(node__node__isnull=False).exists():
+            raise Refused("One of these nodes belongs to another one by now. Undo that first.")
 
     def _move(self, forms: Mapping[str, str | None], node: str | None) -> None:
         """Let forms, which are given with their nodes of now, belong to the node of another one, or stand for themselves."""
@@ -338,7 +347,8 @@ class Graph(Journaled):
         """Give a node another ``name``, ``iri`` or ``external_id``; an empty text takes it away."""
         cleaned = {name: CLEANED[name](value) for name, value in values.items()}
         with self.changing("name", by=by) as change:
-            change.set(form, cleaned, was)
+            [head] = change.thing.standing([form]).values()
+            change.set(head.digest, cleaned, was)
 
     def keep_apart(self, one: str, other: str, *, by: User) -> None:
         """Decide that two nodes are not the same."""
@@ -380,6 +390,11 @@ class SurfaceForm(models.Model):
 
     def __str__(self) -> str:
         return cut(self.name or self.words or self.text, 200)
+
+    @property
+    def link(self) -> str:
+        """Its IRI, if browsers open it: others, such as “javascript:”, are no addresses."""
+        return self.iri if self.iri.startswith(("https://", "http://")) else ""
 
     def searched(self) -> str:
         """Begins with what the node is called, so that nodes are sorted by it, too."""

@@ -6,27 +6,28 @@ import { plural } from "./words.js";
 const $ = (selector, root = document) => root.querySelector(selector);
 const picture = createPicture($("#picture"), { open, neighbours });
 const chosenAt = () => new URLSearchParams(location.search).get("at") ?? "";
+const rowOf = (at) => $(`#graph tr[data-at="${CSS.escape(at)}"]`);
 const rows = () => [...document.querySelectorAll("#graph tr[data-at]")];
 
 /* What is chosen -------------------------------------------------------------------------------------------------- */
 
 /** Show what is behind a node or an edge, as a click on its row does. */
 function open(at) {
-  const link = $(`#graph tr[data-at="${CSS.escape(at)}"] a`);
+  const link = rowOf(at)?.querySelector("a");
   if (link) return void link.click();
   const address = new URL(location.href);
   address.searchParams.set("at", at);
   address.searchParams.delete("places");
-  window.htmx.ajax("GET", address.pathname + address.search, { target: "#evidence", swap: "innerHTML" }).then(() => {
-    history.pushState({}, "", address);
-    show();
-  });
+  history.replaceState({ htmx: true }, ""); // as htmx leaves it, which then brings it back
+  history.pushState({ htmx: true }, "", address);
+  window.htmx.ajax("GET", address.pathname + address.search, { target: "#evidence", swap: "innerHTML" });
 }
 
 function show() {
   const at = chosenAt();
-  for (const row of rows()) row.toggleAttribute("aria-selected", row.dataset.at === at);
-  $(`#graph tr[data-at="${CSS.escape(at)}"]`)?.scrollIntoView({ block: "nearest" });
+  $("#filter [name=at]").value = at;
+  for (const row of rows()) $("a", row).ariaCurrent = row.dataset.at === at ? "true" : null;
+  rowOf(at)?.scrollIntoView({ block: "nearest" });
   picture.choose(at);
 }
 
@@ -42,17 +43,30 @@ function draw() {
   show();
 }
 
+let focused = ""; // the row that had the focus, while another table comes
+
+document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
+  if (target.id === "graph") focused = row()?.dataset.at ?? "";
+});
 document.addEventListener("htmx:afterSettle", ({ detail: { target, elt } }) => {
-  if (target.id === "graph" || elt?.id === "graph") draw(), recall();
+  if (target.id === "graph" || elt?.id === "graph") {
+    draw();
+recall();
+    recall();
+    rowOf(focused)?.querySelector("a").focus();
+    focused = "";
+  }
   if (target.id === "evidence") show(), (target.scrollTop = 0);
 });
 window.addEventListener("htmx:pushedIntoHistory", show);
 
 /* Selecting nodes, on several pages of the table ------------------------------------------------------------------- */
 
-const selected = new Set();
+const KEPT = `graph:${location.pathname}`; // for this tab
+const selected = new Set(JSON.parse(sessionStorage.getItem(KEPT)));
 
 function recall() {
+  sessionStorage.setItem(KEPT, JSON.stringify([...selected]));
   const form = $("#nodes");
   if (!$("#selected")) return;
   for (const box of form.querySelectorAll("input[name=node][type=checkbox]")) box.checked = selected.has(box.value);
@@ -88,16 +102,20 @@ const row = () => document.activeElement.closest("#graph tr[data-at]");
 const KEYS = {
   ArrowDown: () => step(1),
   ArrowUp: () => step(-1),
-  x: () => $("input[type=checkbox]", row() ?? document.body)?.click(),
+  ArrowRight: () => $("#evidence").focus(),
+  ArrowLeft: () => ($("a", rowOf(chosenAt()) ?? rows()[0]))?.focus(),
+  x: () => row()?.querySelector("input[type=checkbox]")?.click(),
   m: () => $("#selected:not([hidden]) [data-key=m]")?.click(),
   n: () => neighbours((row()?.dataset.at ?? chosenAt()).split(",")[0]),
   e: () => $("#evidence [data-key=e]")?.click(),
+  u: () => $("#graph-actions [data-key=u]")?.click(),
   "/": () => $("#filter [name=q]").focus(),
 };
 
 document.addEventListener("keydown", (event) => {
-  const inField = event.target.closest("input:not([type=checkbox]), select, textarea, dialog");
-  if (inField || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(KEYS, event.key)) return;
+  const inField = event.target.closest("input:not([type=checkbox]), select, textarea, dialog, .menu");
+  const elsewhere = event.key.startsWith("Arrow") && event.target.closest("#evidence") && event.key !== "ArrowLeft";
+  if (inField || elsewhere || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(KEYS, event.key)) return;
   event.preventDefault();
   KEYS[event.key]();
 });
@@ -111,3 +129,4 @@ document.addEventListener("click", ({ target }) => {
 
 window.graphPicture = picture; // what is drawn, for whoever looks at it by a program
 draw();
+recall();

@@ -31,6 +31,9 @@ document.addEventListener("keydown", (event) => {
   if (event.target.closest("input, select, textarea, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (Object.hasOwn(KEYS, event.key)) event.preventDefault(), KEYS[event.key]();
 });
+document.addEventListener("htmx:afterRequest", ({ detail: { successful, elt } }) => {
+  if (!successful) for (const each of elt.closest(".pair")?.querySelectorAll("[data-decide]") ?? []) each.disabled = false;
+});
 document.addEventListener("htmx:afterSettle", ({ detail: { target, elt } }) => {
   if (target.id === "pairs" || elt?.id === "pairs") rows()[Math.min(place, rows().length - 1)]?.focus();
 });

@@ -84,7 +84,7 @@ def test_what_is_chosen_in_the_picture_is_chosen_everywhere(page, graph):
     expect(page).to_have_url(re.compile(f"at={node}"))
     expect(graph.evidence.get_by_role("heading", level=2)).to_have_text(graph.drawn()["nodes"][0]["words"])
     graph.table.locator(f'tr[data-at="{at}"] a').click()
-    expect(graph.table.locator("tr[aria-selected]")).to_have_attribute("data-at", at)
+    expect(graph.table.locator("tr:has([aria-current])")).to_have_attribute("data-at", at)
     assert page.evaluate("() => window.graphPicture.chosen()") == at
     expect(graph.evidence.locator(".object").first).to_be_visible()
 

@@ -362,3 +362,35 @@ def test_it_is_counted_once_whoever_counts_at_the_same_time(settings):
     at_once(*(lambda graph=graph: refresh(graph) for graph in own), mark)
     refresh(own[0])
     check(own[0])
+
+
+def test_a_label_that_comes_while_marks_are_counted_has_its_uid(graph, project, items, carol, monkeypatch):
+    """The labels are those of the moment in which marks are read."""
+    read = counting.stale
+
+    def late(of):
+        project.entity_ontology.add_item("Latecomer", by=project.created_by)
+        say(items[3], carol, "Latecomer 0")
+        yield from read(of)
+
+    monkeypatch.setattr(counting, "stale", late)
+    say(items[2], carol, "Thermostat 0")
+    refresh(graph)
+    made = graph.forms.get(label=label(project, "Latecomer").pk)
+    assert made.digest == counting.digest(label(project, "Latecomer").uid, made.text)
+
+
+def test_who_counts_at_the_same_time_leaves_nothing_old(graph, items, carol, monkeypatch):
+    say(items[2], carol, "Thermostat 0")
+    store_now = counting._store
+
+    def slow(of, rows):
+        monkeypatch.setattr(counting, "_store", store_now)
+        say(items[2], carol, "Thermostat 0", "State 1")
+        refresh(Graph.of(of.project))  # somebody else, who knows more
+        store_now(of, rows)
+
+    monkeypatch.setattr(counting, "_store", slow)
+    refresh(graph)
+    assert refresh_quickly(Graph.of(graph.project))
+    check(Graph.of(graph.project))

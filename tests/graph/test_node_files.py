@@ -87,7 +87,7 @@ BAD = {
     "entry 7: This stands here twice": lambda entries: entries.append(entries[0]),
     "entry 2: “No/such” is not a label": put("form", label="No/such"),
     "entry 2: An IRI begins": put("form", iri="x y"),
-    "entry 2: At most": put("form", name="x" * 5000),
+    "entry 2: A name has at most": put("form", name="x" * 5000),
     "item 2, $.words: NUL": put("form", words="a\0"),
     "entry 2: There is nothing in it": put("form", form=" "),
     "entry 2, $": put("form", form=""),

@@ -1,5 +1,7 @@
 """What people do with nodes: they merge, split and name them, and take that back."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from annotation_service.edits import Conflict, fingerprint
@@ -89,8 +91,8 @@ def test_names_are_cleaned_searched_and_taken_away(graph, alice):
         ({"iri": "https:"}, "begins with its scheme"),
         ({"iri": "https://example.org/<x>"}, "has no spaces"),
         ({"iri": "https://x/" + "x" * MAX_IRI_CHARACTERS}, "at most"),
-        ({"name": "x" * 10_000}, "At most"),
-        ({"external_id": "\0"}, "NUL"),
+        ({"name": "x" * 10_000}, "at most"),
+        ({"external_id": "\0"}, "control characters"),
     ],
 )
 def test_what_is_no_name_or_iri_is_refused(graph, alice, values, why):
@@ -253,3 +255,41 @@ def test_two_merges_at_once_leave_no_node_of_a_node():
     assert not graph.forms.exclude(node=None).exclude(node__node=None)
     assert forms_of_nodes(graph)[0][1:] == sorted(set("abcdef") - {forms_of_nodes(graph)[0][0]})
     assert graph.changes.count() == type(graph).objects.get(pk=graph.pk).version
+
+
+def test_no_step_taken_back_makes_a_node_of_a_node(graph, alice, bob):
+    """Then marks would be counted twice."""
+    a, b, c = (form(graph, text) for text in ("thermostats", "thermostat", "not working"))
+    graph.merge(b, [a], by=alice)
+    graph.split([a], by=alice)
+    split = graph.changes.get(verb="split")
+    graph.merge(c, [b], by=alice)
+    with pytest.raises(Refused, match="belongs to another one"):
+        graph.revert(split, by=alice)
+    graph.undo(by=alice)
+    graph.merge(c, [b], by=alice)
+    graph.undo(by=alice)
+    graph.merge(b, [a], by=bob)
+    with pytest.raises(Refused, match="belongs to another one"):
+        graph.redo(by=alice)
+    assert not graph.forms.filter(node__node__isnull=False).exists()
+
+
+def test_what_a_form_brought_goes_with_it_when_it_is_split_off(graph, alice):
+    one, other, third = (form(graph, text) for text in ("thermostat", "thermostats", "not working"))
+    for node in (other, third):
+        graph.name_node(node, by=alice, iri="https://example.org/1", external_id=node[:5])
+    graph.merge(one, [other, third], by=alice)
+    head = graph.forms.get(digest=one)
+    assert (head.iri, head.external_id) == ("https://example.org/1", graph.forms.get(digest=other).external_id)
+    graph.split([other], by=alice)
+    head.refresh_from_db()
+    assert (head.iri, head.external_id) == ("https://example.org/1", ""), "another form has the IRI, too"
+
+
+def test_stems_are_the_same_in_all_threads():
+    words = [f"المكتبات{n} الكاتبون{n}" for n in range(300)]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(lambda text: fold_words(text, "arabic"), words))
+    assert together == [fold_words(text, "arabic") for text in words]
+    assert fold_words("-", "arabic") == "-"

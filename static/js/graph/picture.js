@@ -13,7 +13,7 @@ function colours(place) {
   const probe = document.createElement("i");
   place.append(probe);
   const read = (name) => ((probe.style.color = `var(--${name})`), getComputedStyle(probe).color);
-  const found = Object.fromEntries(["ink", "soft", "faint", "edge", "accent", "panel"].map((name) => [name, read(name)]));
+  const found = Object.fromEntries(["ink", "soft", "edge", "accent", "panel"].map((name) => [name, read(name)]));
   probe.remove();
   return found;
 }
