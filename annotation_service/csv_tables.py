@@ -83,13 +83,15 @@ def read_rows(
         yield number, row, why
 
 
-def written(fields: Sequence[str], rows: Iterable[Mapping[str, Any]], delimiter: str = ",") -> Iterator[str]:
-    """A table, a line at a time."""
+def written(
+    fields: Sequence[str], rows: Iterable[Mapping[str, Any]], delimiter: str = ",", *, for_spreadsheets: bool = True
+) -> Iterator[str]:
+    """A table, a line at a time; other programs than spreadsheets take no text for a formula."""
     lines = SimpleNamespace(write=str)  # to write a line returns it
     table = csv.DictWriter(lines, fields, delimiter=delimiter, lineterminator="\r\n")  # also quotes texts with either
     yield table.writeheader()
     for row in rows:
-        yield table.writerow({name: _defused(value) for name, value in row.items()})
+        yield table.writerow({name: _defused(value) for name, value in row.items()} if for_spreadsheets else row)
 
 
 def _defused(value: Any) -> Any:

@@ -1,13 +1,11 @@
 """A graph for programs that know nodes and edges with properties: JSON, GraphML, and CSV for Neo4j."""
 
-import csv
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain
-from types import SimpleNamespace
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
+from annotation_service.csv_tables import written
 from annotation_service.json_input import json_array, to_json
 
 from .contents import ExportedNode, GraphContents
@@ -116,8 +114,5 @@ def load_script(_: GraphContents) -> Iterator[str]:
     yield CYPHER
 
 
-def _table(fields: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
-    """Not as `csv_tables` writes: what Neo4j reads are no formulas, and it would keep the apostrophes before them."""
-    # To write a line returns it. With these line ends it also quotes texts that have one of the two.
-    line = csv.writer(SimpleNamespace(write=str), lineterminator="\r\n").writerow
-    return (str(line(row)) for row in chain([fields], rows))
+def _table(fields: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    return written(fields, (dict(zip(fields, row, strict=True)) for row in rows), for_spreadsheets=False)

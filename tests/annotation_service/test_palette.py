@@ -133,7 +133,7 @@ def test_pages_of_the_project_are_found_by_those_who_may_open_them(as_alice, as_
 def test_all_tabs_are_found(as_alice, shared):
     page = as_alice.get(shared.get_absolute_url()).text
     tabs = re.findall(r'<a href="([^"]+)"[^>]*>(\w+)</a>', page[page.index('class="tabs"') :].partition("</nav>")[0])
-    assert len(tabs) == 7
+    assert len(tabs) == 8
     for url, name in tabs:
         assert in_project(as_alice, shared, name)["This project", name] == url
 

@@ -68,7 +68,7 @@ def edges(rows):
 def test_the_graph_says_whose_marks_there_are(ask):
     found = ask("get_graph")
     assert (found["stem"], found["prefix"], found["version"], found["is_counted"]) == ("", "kg", 0, True)
-    assert [each["source"] for each in found["sources"]] == ["all", "given", "carol", "dave"]
+    assert [each["source"] for each in found["sources"]] == ["all", "given", "@carol", "@dave"]
     assert found["counted_at"].endswith("Z")
 
 

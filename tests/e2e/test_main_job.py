@@ -234,6 +234,7 @@ def check_bundle(files: dict, document) -> None:
         "flags": 0,
         "comments": 0,
         "open_comments": 0,
+        **dict.fromkeys(("edited_forms", "not_same"), 0),
         **dict.fromkeys(("gold", "gold_decided", "gold_decisions", "gold_entities", "gold_relations"), 0),
     }
     assert [item["original"] for item in files["dataset.json"]] == [TEXT.splitlines()[0], TEXT.splitlines()[2]]

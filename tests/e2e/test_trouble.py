@@ -71,6 +71,7 @@ def test_a_dialog_keeps_what_was_typed(page, sign_in, alice, problems):
         name.press("Enter")
         expect(page.locator(".toast.error")).to_contain_text(FULL)
         expect(name).to_have_value("Pumps")
+        expect(page.locator("#dialog .button.primary")).to_be_enabled()  # until then the form is being sent
     name.press("Enter")
     expect(page.locator("h1")).to_contain_text("Pumps")
 
