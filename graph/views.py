@@ -391,7 +391,4 @@ def export(request: Request, pk: int) -> HttpResponseBase:
         made = export_or_start(request, graph, **form.cleaned_data)
         return redirect("job", pk=made.pk) if isinstance(made, Job) else made
     context = {"form": form, "graph": graph, "project": graph.project, "format": GRAPH_FORMATS.get(form.data["format"])}
-    if request.method == "POST":  # no browser sends that from the dialog
-        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
-        return redirect("graph:page", pk=pk)
-    return render(request, "graph/_export.html", context)
+    return render(request, "graph/_export.html", context, status=422 if request.method == "POST" else 200)
