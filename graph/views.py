@@ -388,7 +388,10 @@ def export(request: Request, pk: int) -> HttpResponseBase:
     graph = graph_of(request, pk)
     form = GraphFileForm(request.POST if request.method == "POST" else request.GET, graph.project)
     if request.method == "POST" and form.is_valid():
-        made = export_or_start(request, graph, **form.cleaned_data)
-        return redirect("job", pk=made.pk) if isinstance(made, Job) else made
+        try:
+            made = export_or_start(request, graph, **form.cleaned_data)
+            return redirect("job", pk=made.pk) if isinstance(made, Job) else made
+        except Refused as error:
+            form.add_error(None, str(error))
     context = {"form": form, "graph": graph, "project": graph.project, "format": GRAPH_FORMATS.get(form.data["format"])}
     return render(request, "graph/_export.html", context, status=422 if request.method == "POST" else 200)
