@@ -27,7 +27,7 @@ from .models.graph import digest, fold_words
 
 ITEMS_READ, ITEMS_AT_ONCE = 2000, 200
 # So many counts are stored before others can write.
-ROWS_AT_ONCE = 2000
+ROWS_AT_ONCE = 300
 # So many items are counted while somebody waits.
 QUICK = 400
 VOICES = (
