@@ -177,9 +177,14 @@ class NodeList(FilteredList):
     # --- What is asked for ---
 
     @cached_property
+    def sources(self) -> list[tuple[str, str]]:
+        """Those that can be asked for: `sources_of`."""
+        return sources_of(self.project)
+
+    @cached_property
     def first(self) -> GraphSource:
         """Raises `Refused` for a source that there is not."""
-        name = self.source or sources_of(self.project)[0][0]
+        name = self.source or self.sources[0][0]
         return source_named(self.project, name, self._people if name == "all" else 1)
 
     @cached_property

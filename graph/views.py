@@ -99,7 +99,7 @@ def page(request: Request, pk: int) -> HttpResponse:
 
 
 def _choices(shown: NodeList) -> dict[str, Any]:
-    sources = sources_of(shown.project)
+    sources = shown.sources
     return {
         "sources": sources,
         "people": sources[[name for name, _ in sources].index("given") + 1 :],
@@ -338,7 +338,7 @@ def figures(request: Request, pk: int) -> HttpResponse:
     shown = replace(NodeList.of(graph, request.GET), compare="")
     context = _standing(request, graph) | {
         "filter": shown,
-        "sources": sources_of(graph.project),
+        "sources": shown.sources,
         "growth": growth(shown),
         "connected": most_connected(shown),
         "matrix": branch_matrix(shown),
