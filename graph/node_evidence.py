@@ -1,6 +1,7 @@
 """What is behind a node or an edge: its forms, who says so, and the places in the texts, each with everybody who marked it."""
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -101,6 +102,10 @@ class NodeEvidence:
         if shown.second and not self._rows(shown.first).exists():
             self.source = shown.second
 
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        return names_for(self.graph.project)
+
     @property
     def key(self) -> str:
         """As addresses name it."""
@@ -131,7 +136,7 @@ class NodeEvidence:
     def voices(self) -> list[tuple[str, int]]:
         """How many marks of a node each source has: gold, given, everybody as so many agree, and each person."""
         totals = dict(NodeTotal.objects.filter(node=self.node).values_list("voice", "marks"))
-        names = names_for(self.graph.project)
+        names = self._names
         agreed = [
             (f"at least {n} agree", totals[at_least(n)]) for n in range(2, len(totals) + 1) if at_least(n) in totals
         ]
@@ -191,7 +196,7 @@ class NodeEvidence:
         return Item.objects.filter(pk__in=self._rows(self.source).values("item")).order_by("position")
 
     def places(self, items: Sequence[Item]) -> list[EvidencePlace]:
-        by_pk, folding, names = {item.pk: item for item in items}, Folding(self.graph), names_for(self.graph.project)
+        by_pk, folding, names = {item.pk: item for item in items}, Folding(self.graph), self._names
         begun = Annotation.objects.filter(item__in=by_pk, layer=Layer.OWN, started_at__isnull=False).order_by()
         people = dict(begun.values("item").annotate(count=Count("pk")).values_list("item", "count"))
         own = set(self._forms(self.node).values_list("digest", flat=True))

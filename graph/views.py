@@ -219,12 +219,14 @@ def merge(request: Request, pk: int) -> HttpResponse:
             graph.merge(target, [each for each in ids if each != target], by=request.user)
             [head] = graph.standing([target]).values()
             return _done(graph, f"{plural(len(nodes), 'node is,nodes are')} one now: “{head}”.")
-        totals = NodeList.of(graph, request.GET).nodes().filter(node__in=[node.pk for node in nodes])
+        shown = NodeList.of(graph, request.GET)
+        totals = shown.nodes().filter(node__in=[node.pk for node in nodes])
     except Refused as error:
         return refused(error)
     marks = {row["node"]: row["here"] for row in totals}
-    labels = NodeList.of(graph, request.GET).labels
-    rows = sorted(((node, labels.get(node.label), marks.get(node.pk, 0)) for node in nodes), key=lambda row: -row[2])
+    rows = sorted(
+        ((node, shown.labels.get(node.label), marks.get(node.pk, 0)) for node in nodes), key=lambda row: -row[2]
+    )
     context = {
         "graph": graph,
         "project": graph.project,

@@ -9,14 +9,13 @@ from annotation_service.models import User, fold
 from annotation_service.words import cut
 from datasets.models import Annotation, Layer
 from projects.models import Project
-from projects.work_export import people_in
+from projects.work_export import ALL, GIVEN, GOLD, people_in
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE
 
 from .counting import Folding, GraphItem, Statement, statements_in
 from .models.counts import at_least
 
-GOLD, GIVEN, ALL = "gold", "given", "all"
 IN_WORDS = {GOLD: "Gold", GIVEN: "What came with the dataset", ALL: "Everybody"}
 
 

@@ -7,7 +7,6 @@ from functools import cache, partial
 from itertools import accumulate
 
 from annotation_service.db import execute, write
-from annotation_service.models import User
 from graph.models import Graph, NodeTotal
 from projects.models import Project
 from quality.review import refresh_disputes
@@ -26,10 +25,10 @@ from .figures import (
     seconds,
 )
 from .marks import Annotator, saving_while
-from .quality import _ANNOTATIONS, _ENTITIES
+from .quality import ENTITIES, ITEMS, begun_project
 from .service import Browser, Service
 
-ITEMS, PEOPLE, WORDS, MARKS, PAIRS = 20_000, 50, 60, 12, 5
+WORDS, MARKS, PAIRS = 60, 12, 5
 VOCABULARY = 6_000
 VIEW, NEAR, MORE_MEMORY, MERGED = felt(None, 300), felt(None, 100), felt(100), 1000
 # Of each two marks that follow each other, in the order of their uids.
@@ -66,22 +65,14 @@ FILTERS = {
 @write()
 def fill() -> Project:
     """A million marks, of which three people have made those in each item; words are as frequent as in texts."""
-    people = User.objects.bulk_create(User(username=f"rater{n}", username_folded=f"rater{n}") for n in range(PEOPLE))
     rng = random.Random(1)
     weights = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
     words = [f"word{rank:x}" for rank in range(VOCABULARY)]
     texts = "\n".join(" ".join(rng.choices(words, cum_weights=weights, k=WORDS)) for _ in range(ITEMS))
-    project = data.project(ITEMS, name="Graph", texts=data.dataset(ITEMS, "Of a graph", texts))
-    project.membership_set.filter(role="annotator").delete()
-    project.add_members(people)
-    relations = project.relation_ontology
-    assert relations
-    keys = (min(label.pk for label in tree.labels()) for tree in (project.entity_ontology, relations))
-    params = {"project": project.pk, **dict(zip(("label", "relation"), keys, strict=True))}
-    execute(_ANNOTATIONS, params)
+    project, params = begun_project("Graph", texts)
     for n in range(MARKS):
         # Labels that come of the words: as in good work, most words have the same everywhere.
-        execute(_ENTITIES.replace("(i.position / 10 + {n}", "(LENGTH(i.search_text) %% 3 + {n}").format(n=n), params)
+        execute(ENTITIES.replace("(i.position / 10 + {n}", "(LENGTH(i.search_text) %% 3 + {n}").format(n=n), params)
     for n in range(0, 2 * PAIRS, 2):
         execute(_RELATIONS.format(n=n, m=n + 1), params)
     return project

@@ -25,7 +25,7 @@ SELECT i.id, m.user_id, d.updated_at, d.updated_at, d.updated_at
  WHERE d.project_id = %(project)s AND (i.position * 7 + m.user_id) %% {PEOPLE} IN (0, 1, 2 + i.position %% 40)
 """
 # Most are the same from all three; of one person in some items a mark is missing, longer, or has another label.
-_ENTITIES = """
+ENTITIES = """
 INSERT INTO datasets_entity
        (annotation_id, label_id, uid, start, "end", words_key, status, origin, created_at, updated_at)
 SELECT a.id, %(label)s + (i.position / 10 + {n} + CASE WHEN a.id %% 11 = {n} THEN 1 ELSE 0 END) %% 100, 'mark-{n}', 3 * {n},
@@ -80,20 +80,31 @@ def agreement(service: Service) -> Iterator[Figure]:
 
 
 @cache
-@write()
-def fill() -> Project:
-    people = User.objects.bulk_create(User(username=f"rater{n}", username_folded=f"rater{n}") for n in range(PEOPLE))
-    lines = data.text(ITEMS * LINES_AN_ITEM).splitlines()
-    texts = "\n".join(" ".join(lines[n : n + LINES_AN_ITEM]) for n in range(0, len(lines), LINES_AN_ITEM))
-    project = data.project(ITEMS, name="Agreement", texts=data.dataset(ITEMS, "Compared", texts))
+def _raters() -> list[User]:
+    return User.objects.bulk_create(User(username=f"rater{n}", username_folded=f"rater{n}") for n in range(PEOPLE))
+
+
+def begun_project(name: str, texts: str) -> tuple[Project, dict[str, int]]:
+    """A project in which three of 50 people are done with each item and have marked nothing yet; and its key, with those of its
+    first labels."""
+    project = data.project(ITEMS, name=name, texts=data.dataset(ITEMS, f"Texts of {name}", texts))
     project.membership_set.filter(role="annotator").delete()
-    project.add_members(people)
+    project.add_members(_raters())
     relations = project.relation_ontology
     assert relations
     keys = (min(label.pk for label in tree.labels()) for tree in (project.entity_ontology, relations))
     params = {"project": project.pk, **dict(zip(("label", "relation"), keys, strict=True))}
     execute(_ANNOTATIONS, params)
+    return project, params
+
+
+@cache
+@write()
+def fill() -> Project:
+    lines = data.text(ITEMS * LINES_AN_ITEM).splitlines()
+    texts = "\n".join(" ".join(lines[n : n + LINES_AN_ITEM]) for n in range(0, len(lines), LINES_AN_ITEM))
+    project, params = begun_project("Agreement", texts)
     for n in range(MARKS + 1):
-        execute(_ENTITIES.format(n=n), params)
+        execute(ENTITIES.format(n=n), params)
     execute(_RELATIONS, params)
     return project
