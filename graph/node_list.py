@@ -23,7 +23,7 @@ from projects.models import Project
 
 from .models import EdgeTotal, Graph, ItemNode, NodeTotal, SurfaceForm
 from .models.graph import STANDING
-from .voices import GraphSource, source_named, sources_of
+from .voices import ALL, GraphSource, source_named, sources_of
 
 # The place of the item in which a voice of a graph has each node, or edge, for the first time.
 FIRST_NODES = """
@@ -102,25 +102,8 @@ def side_of(one: int, other: int) -> str:
 class NodeList(FilteredList):
     """A value that is none of those that it can have matches no node."""
 
-    names = (
-        "source",
-        "agreed",
-        "compare",
-        "label",
-        "relation",
-        "least",
-        "q",
-        "person",
-        "state",
-        "side",
-        "around",
-        "item",
-        "new",
-        "view",
-        "to",
-        "size",
-        "sort",
-    )
+    names = ("source", "agreed", "compare", "label", "relation", "least", "q", "person", "state", "side")
+    names += ("around", "item", "new", "view", "to", "size", "sort")
     all_columns: ClassVar = (
         Column("node", "Node", "words"),
         Column("marks", "Marks", "marks", number=True, big_first=True),
@@ -160,7 +143,7 @@ class NodeList(FilteredList):
         yield self.label, f"“{self.label_name}” and below"
         yield self.relation, f"with the relation “{self.relation_name}” or one below"
         yield self.least, f"marked {plural(whole_number(self.least) or 0, 'time,times')} or more"
-        yield self.person, f"marked by {self.person}"
+        yield self.person, f"marked by {self.person.removeprefix('@')}"
         yield self.state, STATES.get(self.state, self.state)
         yield self.side, SIDES.get(self.side, self.side)
         yield self.around, f"around “{self.centre or self.around}”"
@@ -184,20 +167,15 @@ class NodeList(FilteredList):
     @cached_property
     def first(self) -> GraphSource:
         """Raises `Refused` for a source that there is not."""
-        name = self.source or self.sources[0][0]
-        return source_named(self.project, name, self._people if name == "all" else 1)
+        return self._source(self.source or self.sources[0][0])
 
     @cached_property
     def second(self) -> GraphSource | None:
-        return (
-            source_named(self.project, self.compare, self._people if self.compare == "all" else 1)
-            if self.compare
-            else None
-        )
+        return self._source(self.compare) if self.compare else None
 
-    @property
-    def _people(self) -> int:
-        return whole_number(self.agreed[:4]) or 1
+    def _source(self, name: str) -> GraphSource:
+        """Of two that are compared, agreement is that of everybody."""
+        return source_named(self.project, name, (whole_number(self.agreed[:4]) or 1) if name == ALL else 1)
 
     @cached_property
     def voices(self) -> list[int]:
