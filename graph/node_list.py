@@ -102,8 +102,18 @@ def side_of(one: int, other: int) -> str:
 class NodeList(FilteredList):
     """A value that is none of those that it can have matches no node."""
 
-    names = ("source", "agreed", "compare", "label", "relation", "least", "q", "person", "state", "side")
-    names += ("around", "item", "new", "view", "to", "size", "sort")
+    names: ClassVar[tuple[str, ...]] = (
+        "source",
+        "agreed",
+        "compare",
+        "label",
+        "relation",
+        "least",
+        "q",
+        "person",
+        "state",
+    )
+    names += ("side", "around", "item", "new", "view", "to", "size", "sort")
     all_columns: ClassVar = (
         Column("node", "Node", "words"),
         Column("marks", "Marks", "marks", number=True, big_first=True),
