@@ -28,7 +28,9 @@ function leave() {
   const { uid } = coming().dataset;
   coming().remove();
   shown().hidden = false;
-  if (uid !== state.selected && early(uid)) sendEarly(early(uid));
+  if (uid === state.selected) return;
+  entered = null; // the cursor stood in a text of that item
+  if (early(uid)) sendEarly(early(uid));
 }
 
 /** What was typed for an item that was left again before its details came. */

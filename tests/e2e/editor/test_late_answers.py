@@ -108,6 +108,26 @@ def test_an_item_stays_when_what_was_typed_there_is_refused_after_choosing_anoth
     until_described(editor, "State", "Mine")
 
 
+def test_what_is_typed_for_the_next_label_does_not_go_into_the_refused_text_of_the_one_before(
+    editor, page, bob, problems
+):
+    problems.expect("409 (Conflict)")
+    editor.select("State")
+    editor.ontology.items().get(name="State").describe("Theirs", by=bob)
+    answer = Late(page, "**/describe/")
+    description(editor).fill("Mine")
+    editor.row("Activity").locator(".name").click()
+    answer.made()
+    editor.details.locator("textarea").click(force=True)
+    expect(editor.details.locator(".coming textarea")).to_be_focused()
+    page.keyboard.type("What is")
+    answer.arrive()
+    expect(editor.details.locator("[role=alert]")).to_contain_text("Theirs")
+    page.keyboard.type(" done")
+    expect(description(editor)).to_have_value("Mine")
+    until_described(editor, "Activity", "What is")
+
+
 def test_a_name_being_typed_stays_when_an_answer_brings_its_row(editor, page):
     editor.select("State")
     answer = Late(page, "**/color/")
