@@ -102,6 +102,12 @@ class HasMembers(GivesByHand, SuggestsMarks):
     def former_members(self) -> QuerySet[FormerMember]:
         return FormerMember.objects.filter(project=self.pk)
 
+    def people(self) -> QuerySet[User]:
+        """Who is or was a member: nobody else has marks in it."""
+        return User.objects.filter(
+            Q(pk__in=self.members().values("user")) | Q(pk__in=self.former_members().values("user"))
+        )
+
     def rights_of(self, user: Any) -> frozenset[Right]:
         """What somebody may do in the project; nothing at all, for a stranger and for who cannot sign in."""
         if not user.is_active:

@@ -8,6 +8,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from django.conf import settings
+from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -41,8 +42,8 @@ def whose_choices(project: Project) -> list[tuple[str, str]]:
 
 def people_in(project: Project) -> list[User]:
     """Those who have begun items."""
-    begun = Annotation.objects.filter(layer=Layer.OWN, item__dataset=project.dataset, started_at__isnull=False)
-    return list(User.objects.filter(pk__in=begun.values("annotator")).order_by("username"))
+    begun = Annotation.objects.filter(annotator=OuterRef("pk"), item__dataset=project.dataset, started_at__isnull=False)
+    return list(project.people().filter(Exists(begun)).order_by("username"))
 
 
 def exports_of(project: Project, chosen: Mapping[str, Any]) -> Iterator[tuple[str, Export]]:

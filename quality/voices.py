@@ -8,7 +8,6 @@ from django.db.models import Case, Q, When
 
 from annotation_service import words
 from annotation_service.db import among
-from annotation_service.models import User
 from datasets.models import GIVEN, Annotation, Entity, Item, Layer, Mark, Relation
 from ontologies.labels import Label
 from ontologies.models import Ontology
@@ -120,18 +119,13 @@ NAMES_OF_NOBODY = {GOLD_VOICE: "the gold", GIVEN_VOICE: "the dataset"}
 
 
 def names_for(project: Project) -> dict[int, str]:
-    """What pages, files and addresses call the voices of a project, in the order in which they are shown: gold, the dataset,
-    members and whoever has annotated there."""
-    annotating = Annotation.objects.filter(item__in=project.all_items().order_by().values("pk"), layer=Layer.OWN)
-    people = User.objects.filter(
-        Q(pk__in=annotating.order_by().values("annotator"))
-        | Q(pk__in=project.members().values("user"))
-        | Q(pk__in=project.former_members().values("user"))
+    """What pages, files and addresses call the voices of a project, in the order in which they are shown: gold, the dataset, and
+    all people."""
+    named = dict(project.people().order_by("username_folded").values_list("pk", "username"))
+    kept = Annotation.objects.filter(
+        imported_by__isnull=False, changed_at=None, item__in=project.all_items().order_by()
     )
-    named = dict(people.order_by("username_folded").values_list("pk", "username"))
-    imported = (
-        annotating.filter(imported_by__isnull=False, changed_at=None).order_by().values_list("annotator").distinct()
-    )
+    imported = kept.order_by().values_list("annotator").distinct()
     return NAMES_OF_NOBODY | named | {IMPORTED - pk: f"{named[pk]} (imported)" for (pk,) in imported}
 
 

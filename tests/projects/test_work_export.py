@@ -284,7 +284,8 @@ def test_the_name_of_a_user_is_safe_as_that_of_a_file(name, expected):
 
 @pytest.mark.parametrize("name", ["..", ".hidden", "a.b@c+d", "../x", "con/../../etc"])
 def test_no_file_leaves_its_folder_whatever_people_are_called(as_alice, project, name):
-    factories.annotation(project.dataset.items()[2], factories.user(name))
+    project.add_members([person := factories.user(name)])
+    factories.annotation(project.dataset.items()[2], person)
     for format in ("conll", "brat"):
         paths = files_of(sent(as_alice, project, "all", format))
         assert [path for path in paths if path.startswith(folder(name))]
