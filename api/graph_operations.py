@@ -11,7 +11,7 @@ from django.http import Http404, QueryDict
 
 from annotation_service.blueprints import Right
 from annotation_service.db import among
-from annotation_service.inputs import Refused, whole_number
+from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.models import Item
 from graph.access import graph_of
@@ -39,24 +39,14 @@ NODE, EDGE = f"{GRAPH}/nodes/<str:node>", f"{GRAPH}/edges/<str:node>/<str:label>
 # Parameters of queries.
 SOURCE, COMPARED = "source agreed", "source agreed compare"
 OF_BOTH = f"{COMPARED} label relation least q state side"
-MOST_AGREED = 1000
 graphs = ApiSection("Graphs", changes=Scope.ANNOTATE)
 
 
 # --- The graph ---------------------------------------------------------------------------------------------------------
 
 
-def _agreed(call: Call) -> int:
-    text = call.asked["agreed"]
-    number = whole_number(text) if text else 1
-    if not number or number > MOST_AGREED:
-        raise Refused(f"This must be a number of people, from 1 to {MOST_AGREED:,}.", place="agreed")
-    return number
-
-
 def _shown(call: Call, graph: Graph, **more: str) -> NodeList:
     """What is asked of a graph, which is counted first if that is quick, as its page does."""
-    _agreed(call)
     if call.asked.get("cursor") is None:
         refresh_quickly(graph)
     asked = QueryDict(mutable=True)
@@ -114,12 +104,11 @@ def show_nodes(shown: NodeList, nodes: Sequence[CountedNode]) -> Iterator[dict[s
 
 
 def show_edges(shown: NodeList, edges: Sequence[CountedEdge]) -> Iterator[dict[str, Any]]:
-    ends = SurfaceForm.objects.in_bulk({end for edge in edges for end in (edge.subject, edge.object)})
     for edge in edges:
         yield {
-            "subject": _show_end(shown, ends[edge.subject]),
+            "subject": _show_end(shown, edge.subject),
             "label": show_ref(edge.label),
-            "object": _show_end(shown, ends[edge.object]),
+            "object": _show_end(shown, edge.object),
             **attributes(edge, "marks other broken"),
         }
 
@@ -178,7 +167,7 @@ def get_node(call: Call, project: int, node: str) -> Any:
         **found,
         "forms": [{"id": row.form.digest, "form": row.form.text, "marks": row.marks} for row in forms],
         "sources": _by_sources(graph, form),
-        "edges": list(show_edges(shown, shown.neighbours(form.pk))),
+        "edges": list(show_edges(shown, shown.neighbours(form))),
     }
 
 
@@ -315,4 +304,4 @@ def export_graph(call: Call, project: int) -> Any:
     graph = graph_of(call, project)
     format, source = graph_format(call.asked["format"] or "json").name, call.asked["source"]
     source = source or sources_of(graph.project)[0][0]
-    return export_or_start(call, graph, format=format, source=source, agreed=_agreed(call))
+    return export_or_start(call, graph, format=format, source=source, agreed=call.asked["agreed"] or 1)

@@ -20,6 +20,7 @@ from datasets.models.judged import broken_in
 from datasets.portions import by_keys, portions
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE
+from work.models.batch import Turns
 
 from .models import CountedItem, Graph, ItemEdge, ItemNode, SurfaceForm
 from .models.counts import add_up, at_least, drop_zeros
@@ -256,7 +257,7 @@ def refresh_quickly(graph: Graph) -> bool:
 def refresh(graph: Graph, progress: Progress = no_progress) -> None:
     """Count what has changed, in short transactions. What changes meanwhile is counted the next time."""
     before = Graph.objects.values_list("signature", flat=True).get(pk=graph.pk)
-    signature, done = signature_now(graph), 0
+    signature, done, turns = signature_now(graph), 0, Turns()
     for changed in stale(graph):
         progress(done, graph.dataset.item_count, "counting")
         done += ITEMS_READ
@@ -267,7 +268,8 @@ def refresh(graph: Graph, progress: Progress = no_progress) -> None:
                 counts = {item.pk: GraphCounts.of(item, folding, broken[item.pk]) for item in read_items(some)}
             rows = [(pk, changed[pk], counts.get(pk, GraphCounts({}, {}))) for pk in some]
             for few in portions(rows, lambda row: row[2].size, most=ITEMS_AT_ONCE, heaviest=ROWS_AT_ONCE):
-                _store(graph, few)
+                with turns.write():
+                    _store(graph, few)
     with write():
         now = graph.locked()
         # If somebody else has counted meanwhile, either may have stored what the other knew better: then all is looked at again.
@@ -288,29 +290,26 @@ def _broken(graph: Graph, items: Sequence[int]) -> Mapping[int, set[tuple[int, s
 
 def _store(graph: Graph, rows: Sequence[tuple[int, str, GraphCounts]]) -> None:
     """Let these be the counts of some items, given by their keys and signatures."""
-    with write():
-        graph.locked()  # whoever counts takes turns
-        forms = _stored_forms(graph, [counts for *_, counts in rows])
-        items = [pk for pk, *_ in rows]
-        add_up(items, -1)
-        for model in (ItemNode, ItemEdge, CountedItem):
-            model._default_manager.filter(item__in=among(items))._raw_delete(connection.alias)
-        now = [(pk, signature, counts) for pk, signature, counts in rows if signature]
-        CountedItem.objects.bulk_create(CountedItem(item=pk, graph=graph, signature=sign) for pk, sign, _ in now)
-        nodes = (
-            (pk, forms[form.digest], voice, *row)
-            for pk, _, counts in now
-            for (voice, form), row in counts.nodes.items()
-        )
-        edges = (
-            (pk, forms[edge.subject.digest], edge.label, forms[edge.object.digest], voice, *row)
-            for pk, _, counts in now
-            for (voice, edge), row in counts.edges.items()
-        )
-        _insert("graph_itemnode (item_id, form_id, voice, marks, relations, broken)", nodes)
-        _insert("graph_itemedge (item_id, subject_id, label, object_id, voice, marks, broken)", edges)
-        add_up(items)
-        drop_zeros(graph.pk)
+    graph.locked()  # whoever counts takes turns
+    forms = _stored_forms(graph, [counts for *_, counts in rows])
+    items = [pk for pk, *_ in rows]
+    add_up(items, -1)
+    for model in (ItemNode, ItemEdge, CountedItem):
+        model._default_manager.filter(item__in=among(items))._raw_delete(connection.alias)
+    now = [(pk, signature, counts) for pk, signature, counts in rows if signature]
+    CountedItem.objects.bulk_create(CountedItem(item=pk, graph=graph, signature=sign) for pk, sign, _ in now)
+    nodes = (
+        (pk, forms[form.digest], voice, *row) for pk, _, counts in now for (voice, form), row in counts.nodes.items()
+    )
+    edges = (
+        (pk, forms[edge.subject.digest], edge.label, forms[edge.object.digest], voice, *row)
+        for pk, _, counts in now
+        for (voice, edge), row in counts.edges.items()
+    )
+    _insert("graph_itemnode (item_id, form_id, voice, marks, relations, broken)", nodes)
+    _insert("graph_itemedge (item_id, subject_id, label, object_id, voice, marks, broken)", edges)
+    add_up(items)
+    drop_zeros(graph.pk)
 
 
 def _insert(columns: str, rows: Iterable[tuple[int, ...]]) -> None:
@@ -324,12 +323,13 @@ def _stored_forms(graph: Graph, counts: Collection[GraphCounts]) -> dict[str, in
     """The keys of forms, by their ids; new ones are stored."""
     found = {form.digest: form for each in counts for _, form in each.nodes}
     rows = graph.forms.filter(digest__in=among(list(found)))
-    # A label that was removed has another key when it is back.
-    labels = {(label, found[key].label) for key, label in rows.values_list("digest", "label")}
+    known, labels = {}, set()
+    for key, label, pk in rows.values_list("digest", "label", "pk"):
+        known[key] = pk
+        labels.add((label, found[key].label))
     for before, now in labels:
-        if before != now:
+        if before != now:  # a label that was removed has another key when it is back
             graph.forms.filter(label=before).update(label=now)
-    known = dict(rows.values_list("digest", "pk"))
     if new := [form for key, form in found.items() if key not in known]:
         made = [SurfaceForm(graph=graph, search_text="", **form._asdict()) for form in new]
         for each in made:

@@ -11,6 +11,7 @@ from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job, User, new_file, start_job, start_once
 from projects import access
 from projects.models import Project
+from projects.work_export import rows_of
 
 from .counting import refresh, refresh_quickly
 from .exports import GRAPH_FORMATS, file_name, write_graph
@@ -27,12 +28,12 @@ def start_counting(graph: Graph, *, by: User) -> Job:
 
 
 def export_or_start(
-    request: Request, graph: Graph, *, format: str, source: str, agreed: int = 1
+    request: Request, graph: Graph, *, format: str, source: str, agreed: int | str = 1
 ) -> HttpResponseBase | Job:
     """The file or, of much, the job that writes it."""
     project = graph.project
     chosen = source_named(project, source, agreed)
-    if not refresh_quickly(graph) or project.dataset.item_count > settings.JOB_ROWS:
+    if not refresh_quickly(graph) or rows_of(project) > settings.JOB_ROWS:
         target = {"project": project.pk, "format": format, "source": source, "agreed": agreed}
         return start_job(EXPORT, title=f"Write the graph of “{project}”", by=request.user, target=target)
     name = file_name(project, chosen, format)

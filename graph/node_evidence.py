@@ -21,7 +21,7 @@ from quality.voices import GOLD_VOICE, names_for
 from .counting import Folding, GraphItem, ReadMark, Statement, read_items
 from .models import GraphChange, ItemEdge, ItemNode, NodeTotal, SurfaceForm
 from .models.counts import at_least
-from .node_list import MOST_NEIGHBOURS, NodeList
+from .node_list import MOST_NEIGHBOURS, CountedEdge, NodeList
 from .voices import GraphSource, statements
 
 PLACES = 10
@@ -79,14 +79,12 @@ class FormRow(NamedTuple):
 
 
 class Neighbour(NamedTuple):
-    """An edge of a node, as addresses name it, with the node at its ``far`` end."""
+    """An edge of a node, with the node at its ``far`` end."""
 
-    label: Label
+    edge: CountedEdge
     arrow: str
     far: SurfaceForm
     far_label: Label | None
-    at: str
-    marks: int
 
 
 class NodeEvidence:
@@ -116,7 +114,7 @@ class NodeEvidence:
         )
 
     def _forms(self, node: SurfaceForm) -> QuerySet[SurfaceForm]:
-        return self.graph.forms.filter(Q(pk=node.pk) | Q(node=node.pk))
+        return SurfaceForm.objects.filter(Q(pk=node.pk) | Q(node=node.pk))
 
     def _rows(self, source: GraphSource) -> QuerySet[Any]:
         own = self._forms(self.node).values("pk")
@@ -136,17 +134,8 @@ class NodeEvidence:
     def voices(self) -> list[tuple[str, int]]:
         """How many marks of a node each source has: gold, given, everybody as so many agree, and each person."""
         totals = dict(NodeTotal.objects.filter(node=self.node).values_list("voice", "marks"))
-        names = self._names
-        agreed = [
-            (f"at least {n} agree", totals[at_least(n)]) for n in range(2, len(totals) + 1) if at_least(n) in totals
-        ]
-        nobody = {GOLD_VOICE: "gold", GIVEN_VOICE: "the dataset"}
-        own = [
-            (nobody.get(who) or names.get(who, ""), marks)
-            for who, marks in sorted(totals.items())
-            if who in nobody or who > 0
-        ]
-        return own + agreed
+        names = self._names | {at_least(n): f"at least {n} agree" for n in range(2, len(totals) + 1)}
+        return [(name, totals[voice]) for voice, name in names.items() if voice in totals]
 
     def forms(self) -> list[FormRow]:
         """The most frequent first, as many as are shown."""
@@ -172,16 +161,10 @@ class NodeEvidence:
 
     def neighbours(self) -> list[Neighbour]:
         """The edges of a node, the most frequent first."""
-        edges = self.shown.neighbours(self.node.pk)
-        ends = SurfaceForm.objects.in_bulk({end for edge in edges for end in (edge.subject, edge.object)})
         found = []
-        for edge in edges:
-            far = ends[edge.object if edge.subject == self.node.pk else edge.subject]
-            at = f"{ends[edge.subject].digest},{edge.label.uid},{ends[edge.object].digest}"
-            arrow = "→" if edge.subject == self.node.pk else "←"
-            found.append(
-                Neighbour(edge.label, arrow, far, self.shown.labels.get(far.label), at, edge.marks + edge.other)
-            )
+        for edge in self.shown.neighbours(self.node):
+            arrow, far = ("→", edge.object) if edge.subject == self.node else ("←", edge.subject)
+            found.append(Neighbour(edge, arrow, far, self.shown.labels.get(far.label)))
         return found
 
     # --- Places ---

@@ -80,14 +80,18 @@ class CountedNode(NamedTuple):
 
 
 class CountedEdge(NamedTuple):
-    """Between two nodes, given by their keys."""
+    """Between two nodes, given by the forms that stand for them."""
 
-    subject: int
+    subject: SurfaceForm
     label: Label
-    object: int
+    object: SurfaceForm
     marks: int
     other: int
     broken: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.subject.digest},{self.label.uid},{self.object.digest}"
 
     @property
     def side(self) -> str:
@@ -185,7 +189,7 @@ class NodeList(FilteredList):
 
     def _source(self, name: str) -> GraphSource:
         """Of two that are compared, agreement is that of everybody."""
-        return source_named(self.project, name, (whole_number(self.agreed[:4]) or 1) if name == ALL else 1)
+        return source_named(self.project, name, self.agreed or 1 if name == ALL else 1)
 
     @cached_property
     def voices(self) -> list[int]:
@@ -270,9 +274,8 @@ class NodeList(FilteredList):
             items = [(whole_number(number[:9]) or 0) - 1 for number in (first, last or first)]
             yield RawSQL(_NEW, [self.graph.pk, self.first.voice, *items])
         if self.around:
-            centre = self.centre
-            near = self.neighbours(centre.pk) if centre else []
-            yield among([centre.pk, *(end for edge in near for end in (edge.subject, edge.object))]) if centre else []
+            near = self.neighbours(self.centre) if self.centre else []
+            yield among(list(ends_of(near) | {self.centre.pk})) if self.centre else []
 
     def page(self, wanted: str | None) -> Page:
         """Of `CountedNode` or, if edges are listed, of `CountedEdge`, with all that match counted."""
@@ -319,10 +322,12 @@ class NodeList(FilteredList):
         return self._matching(found)
 
     def shown_edges(self, rows: Iterable[Mapping[str, Any]]) -> list[CountedEdge]:
+        """Rows of `edges` as people see them."""
+        known = [row for row in rows if row["label"] in self.labels]
+        forms = SurfaceForm.objects.in_bulk({row[end] for row in known for end in ("subject", "object")})
         return [
-            CountedEdge(row["subject"], self.labels[row["label"]], row["object"], *_figures(row))
-            for row in rows
-            if row["label"] in self.labels
+            CountedEdge(forms[row["subject"]], self.labels[row["label"]], forms[row["object"]], *_figures(row))
+            for row in known
         ]
 
     def edges_between(self, nodes: Collection[int]) -> list[CountedEdge]:
@@ -330,13 +335,18 @@ class NodeList(FilteredList):
         ends = among(list(nodes))
         return self.shown_edges(self._edges(Q(subject__in=ends, object__in=ends))[:MOST_EDGES])
 
-    def neighbours(self, node: int) -> list[CountedEdge]:
-        """The edges of a node."""
+    def neighbours(self, node: SurfaceForm) -> list[CountedEdge]:
+        """The most frequent edges of a node."""
         return self.shown_edges(self._edges(Q(subject=node) | Q(object=node))[:MOST_NEIGHBOURS])
 
     def count_edges(self) -> int:
         """All, whatever nodes are asked for."""
         return self._edges(Q()).order_by().count()
+
+
+def ends_of(edges: Iterable[CountedEdge]) -> set[int]:
+    """The keys of the nodes at their ends."""
+    return {end.pk for edge in edges for end in (edge.subject, edge.object)}
 
 
 def _figures(row: Mapping[str, Any]) -> list[int]:

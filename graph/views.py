@@ -1,6 +1,6 @@
 """The pages of a graph: its nodes and edges with their picture and what is behind them, figures, merging, and files."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
@@ -34,8 +34,8 @@ from .likeness import suggestions
 from .models import Graph, SurfaceForm
 from .models.graph import LANGUAGES
 from .node_evidence import NodeEvidence
-from .node_list import SIDES, SIZES, STATES, CountedEdge, CountedNode, NodeList
-from .voices import ALL, sources_of
+from .node_list import SIDES, SIZES, STATES, CountedEdge, CountedNode, NodeList, ends_of
+from .voices import ALL, MOST_AGREED, sources_of
 
 # So many nodes are in a dialog, which names each.
 MOST_NAMED = 50
@@ -83,7 +83,7 @@ def page(request: Request, pk: int) -> HttpResponse:
     context["is_counted"] = refresh_quickly(graph)
     found = shown.page(request.GET.get("page"))
     context |= {"page": found, "columns": shown.columns, "first": shown.first, "edge_count": shown.count_edges()}
-    context |= _drawn(shown, list(found.object_list))
+    context["drawn"] = to_json(_drawn(shown, list(found.object_list)))
     with suppress(Http404):  # what was chosen may have gone meanwhile
         context |= _evidence(shown, request, chosen) if chosen else {}
     query = "&".join(filter(None, (shown.query_string(page=found.number), chosen and urlencode({"at": chosen}))))
@@ -111,22 +111,15 @@ def _choices(shown: NodeList) -> dict[str, Any]:
     }
 
 
-def _drawn(shown: NodeList, rows: list[CountedNode] | list[CountedEdge]) -> dict[str, Any]:
-    """The nodes and edges of the picture, and those of the table."""
-    nodes = [row for row in rows if isinstance(row, CountedNode)]
-    edges = [row for row in rows if isinstance(row, CountedEdge)]
+def _drawn(shown: NodeList, rows: list[Any]) -> dict[str, Any]:
+    """The nodes and edges of the picture, of which the table has one or the other."""
     if shown.view == "edges":
-        nodes = shown.nodes_of({end for edge in edges for end in (edge.subject, edge.object)})
-    else:
-        edges = shown.edges_between([node.form.pk for node in nodes])
-    ids = {node.form.pk: node for node in nodes}
-    ended = [(edge, ids[edge.subject], ids[edge.object]) for edge in edges if {edge.subject, edge.object} <= ids.keys()]
-    return {"drawn": to_json(_picture(shown, nodes, ended)), "edges": ended}
+        return _picture(shown, shown.nodes_of(ends_of(rows)), rows)
+    return _picture(shown, rows, shown.edges_between([node.form.pk for node in rows]))
 
 
-def _picture(
-    shown: NodeList, nodes: Iterable[CountedNode], edges: Iterable[tuple[CountedEdge, CountedNode, CountedNode]]
-) -> dict[str, Any]:
+def _picture(shown: NodeList, nodes: Sequence[CountedNode], edges: Iterable[CountedEdge]) -> dict[str, Any]:
+    there = {node.id for node in nodes}  # what was counted meanwhile may not be
     return {
         "compared": bool(shown.second),
         "nodes": [
@@ -141,14 +134,15 @@ def _picture(
         ],
         "edges": [
             {
-                "at": f"{subject.id},{edge.label.uid},{object.id}",
-                "subject": subject.id,
-                "object": object.id,
+                "id": edge.id,
+                "subject": edge.subject.digest,
+                "object": edge.object.digest,
                 "label": edge.label.name,
                 "marks": edge.marks + edge.other,
                 "side": edge.side,
             }
-            for edge, subject, object in edges
+            for edge in edges
+            if {edge.subject.digest, edge.object.digest} <= there
         ],
     }
 
@@ -172,15 +166,10 @@ def neighbours(request: Request, pk: int, node: str) -> JsonResponse:
     shown = NodeList.of(graph, request.GET)
     try:
         [form] = graph.standing([node]).values()
-        edges = shown.neighbours(form.pk)
+        edges = shown.neighbours(form)
     except Refused as error:
         raise Http404(str(error)) from None
-    nodes = {
-        node.form.pk: node
-        for node in shown.nodes_of({form.pk, *(e for edge in edges for e in (edge.subject, edge.object))})
-    }
-    ended = [(edge, nodes[edge.subject], nodes[edge.object]) for edge in edges]
-    return JsonResponse(_picture(shown, nodes.values(), ended))
+    return JsonResponse(_picture(shown, shown.nodes_of(ends_of(edges) | {form.pk}), edges))
 
 
 @require_POST
@@ -374,7 +363,7 @@ HISTORY = history_urls(reads, acts, changed)
 class GraphFileForm(forms.Form):
     format = forms.ChoiceField(choices=lambda: [(each.name, each.title) for each in GRAPH_FORMATS.values()])
     source = forms.ChoiceField(label="Whose marks")
-    agreed = forms.IntegerField(min_value=1, max_value=1000, initial=1, label="At least so many people agree")
+    agreed = forms.IntegerField(min_value=1, max_value=MOST_AGREED, initial=1, label="At least so many people agree")
 
     def __init__(self, data: Any, project: Project) -> None:
         sources = sources_of(project)

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from django.db.models import Q
 
-from annotation_service.inputs import Refused
-from annotation_service.models import User, fold
+from annotation_service.inputs import Refused, whole_number
+from annotation_service.models import fold
 from annotation_service.words import cut
-from datasets.models import Annotation, Layer
+from datasets.models import Layer
 from projects.models import Project
 from projects.work_export import ALL, GIVEN, GOLD, people_in
 from quality.comparison import GIVEN_VOICE
@@ -16,6 +16,7 @@ from quality.voices import GOLD_VOICE
 from .counting import Folding, GraphItem, Statement, statements_in
 from .models.counts import at_least
 
+MOST_AGREED = 999
 IN_WORDS = {GOLD: "Gold", GIVEN: "What came with the dataset", ALL: "Everybody"}
 
 
@@ -57,16 +58,18 @@ def sources_of(project: Project) -> list[tuple[str, str]]:
     return [*found, (GIVEN, IN_WORDS[GIVEN]), *people]
 
 
-def source_named(project: Project, name: str, agreed: int = 1) -> GraphSource:
-    """Raises `Refused` for nobody."""
-    if agreed > 1 and name != ALL:
+def source_named(project: Project, name: str, agreed: int | str = 1) -> GraphSource:
+    """Raises `Refused` for nobody, and for what is no number of people."""
+    people = whole_number(str(agreed))
+    if not people or people > MOST_AGREED:
+        raise Refused(f"This must be a number of people, from 1 to {MOST_AGREED}.", place="agreed")
+    if people > 1 and name != ALL:
         raise Refused("Agreement is that of everybody: only with them a number of people is named.", place="agreed")
     if name in IN_WORDS:
-        voices = {GOLD: GOLD_VOICE, GIVEN: GIVEN_VOICE, ALL: at_least(max(agreed, 1))}
-        return GraphSource(name, voices[name], max(agreed, 1))
-    begun = Annotation.objects.filter(item__dataset=project.dataset, started_at__isnull=False)
-    people = User.objects.filter(pk__in=begun.order_by().values("annotator"))
-    if person := people.filter(username_folded=fold(name.removeprefix("@"))).first():
+        voices = {GOLD: GOLD_VOICE, GIVEN: GIVEN_VOICE, ALL: at_least(people)}
+        return GraphSource(name, voices[name], people)
+    folded = fold(name.removeprefix("@"))
+    if person := next((each for each in people_in(project) if each.username_folded == folded), None):
         return GraphSource(f"@{person.username}", person.pk)
     raise Refused(f"“{cut(name, 60)}” has begun no item. Say {GOLD}, {GIVEN}, {ALL} or a user name.", place="source")
 

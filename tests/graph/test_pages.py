@@ -30,8 +30,7 @@ def listed(graph, query=""):
             (str(node.form), node.marks) if not shown.second else (str(node.form), node.marks, node.other)
             for node in rows
         ]
-    names = dict(graph.forms.values_list("pk", "text"))
-    return [(names[edge.subject], edge.label.name, names[edge.object], edge.marks) for edge in rows]
+    return [(edge.subject.text, edge.label.name, edge.object.text, edge.marks) for edge in rows]
 
 
 def ask(client, graph, name="page", query="", **more):

@@ -108,9 +108,7 @@ class Command(ServiceCommand):
 
 
 def _write_graph(project: Project, target: IO[bytes], *, source: str | None, agreed: int | None, format: str) -> None:
-    if agreed is not None and agreed < 1:
-        raise Refused("At least one person agrees.", place="--agreed")
-    chosen = source_named(project, source or sources_of(project)[0][0], agreed or 1)
+    chosen = source_named(project, source or sources_of(project)[0][0], 1 if agreed is None else agreed)
     write_graph(Graph.of(project), chosen, format, target)
 
 

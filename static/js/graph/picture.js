@@ -77,7 +77,7 @@ function elements({ compared, nodes, edges }) {
     ...edges.map((edge) => ({
       group: "edges",
       data: {
-        id: edge.at,
+        id: edge.id,
         source: edge.subject,
         target: edge.object,
         label: `${edge.label} ${edge.marks}`,
