@@ -27,6 +27,8 @@ from .models.counts import add_up, at_least, drop_zeros
 from .models.graph import digest, fold_words
 
 ITEMS_READ, ITEMS_AT_ONCE = 2000, 200
+# So many texts at a time: they may be long.
+FETCHED = 10
 # So many counts are stored before others can write.
 ROWS_AT_ONCE = 300
 # So many items are counted while somebody waits.
@@ -95,7 +97,7 @@ def read_items(items: Collection[int], voices: Q = VOICES, *, with_times: bool =
             item, voice = whose[annotation]
             marks[model][item].append(ReadMark(pk, voice, uid, label, (at[0], at[1]), *at[2:]))
     texts = Item.objects.filter(pk__in=among(list(items))).order_by("position")
-    for pk, tokens, text in texts.values_list("pk", "tokens", "search_text"):
+    for pk, tokens, text in texts.values_list("pk", "tokens", "search_text").iterator(chunk_size=FETCHED):
         cleaned = CleanedText.unfolded(tokens, text, len(text))
         yield GraphItem(pk, tokens, cleaned, marks[Entity][pk], marks[Relation][pk])
 
@@ -243,22 +245,29 @@ def refresh_quickly(graph: Graph) -> bool:
     is counted."""
     with suppress(DatabaseError):
         changed: dict[int, str] = {}
-        if graph.signature == signature_now(graph):
+        if graph.signature == (signature := signature_now(graph)):
             return True
         for some in stale(graph):
             changed |= some
             if len(changed) > QUICK:
                 return False
-        refresh(graph)
+        _count(graph, signature, [changed])
         return True
     return False
 
 
 def refresh(graph: Graph, progress: Progress = no_progress) -> None:
-    """Count what has changed, in short transactions. What changes meanwhile is counted the next time."""
+    """Count what has changed. What changes meanwhile is counted the next time."""
+    _count(graph, signature_now(graph), stale(graph), progress)
+
+
+def _count(
+    graph: Graph, signature: str, stale_items: Iterable[dict[int, str]], progress: Progress = no_progress
+) -> None:
+    """In short transactions. All marks had the ``signature`` before it was looked for what is stale."""
     before = Graph.objects.values_list("signature", flat=True).get(pk=graph.pk)
-    signature, done, turns = signature_now(graph), 0, Turns()
-    for changed in stale(graph):
+    done, turns = 0, Turns()
+    for changed in stale_items:
         progress(done, graph.dataset.item_count, "counting")
         done += ITEMS_READ
         for first in range(0, len(changed), ITEMS_AT_ONCE):

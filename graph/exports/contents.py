@@ -12,7 +12,7 @@ from datasets.models import Annotation
 from datasets.models.item import ItemQuerySet
 from datasets.portions import by_tokens, portions
 
-from ..counting import Form
+from ..counting import ITEMS_AT_ONCE, Form
 from ..models import EdgeTotal, Graph, NodeTotal
 from ..voices import GraphSource
 
@@ -93,7 +93,9 @@ class GraphContents:
         begun = Annotation.objects.filter(self.source.annotations, item=OuterRef("pk"))
         items = self.graph.dataset.items().filter(Exists(begun))
         for positions in by_tokens(items):
-            yield items.filter(position__range=(positions[0], positions[-1]))
+            for first in range(0, len(positions), ITEMS_AT_ONCE):
+                few = positions[first : first + ITEMS_AT_ONCE]
+                yield items.filter(position__range=(few[0], few[-1]))
 
     def standing(self, forms: Iterable[Form]) -> dict[str, StandingForm]:
         """What stands for the nodes of forms, by the ids of these. What came since all was counted stands for itself."""
