@@ -76,7 +76,7 @@ def test_what_is_chosen_in_the_picture_is_chosen_everywhere(page, graph):
     canvas = page.locator("#picture canvas").last
     expect(canvas).to_be_visible()
     page.wait_for_selector("#picture:not([aria-busy])")
-    at = graph.drawn()["edges"][0]["at"]
+    at = graph.drawn()["edges"][0]["id"]
     node = graph.drawn()["nodes"][0]["id"]
     place = page.evaluate("(id) => window.graphPicture.place(id)", node)
     box = page.locator("#picture").bounding_box()
