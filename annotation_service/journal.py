@@ -4,7 +4,7 @@ Undo takes back the user's own newest operation, redo does again what they undid
 back any step of the history. All are refused if something later touched the same fields of the same items, or depends on it.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -120,7 +120,20 @@ class JournalRow(models.Model):
 
     @classmethod
     def steps_of(cls, changes: Sequence[Self], limit: int | None = None) -> list[tuple[Self, list[Step]]]:
-        """Rows of one journal with the steps of their first items."""
+        """Rows of one journal with the steps of their first items. Few queries, however many they are."""
+        shown = [(change, list(change.items.items())[:limit]) for change in changes]
+        known = changes[0].known_of([entry for _, items in shown for entry in items]) if changes else None
+        return [
+            (change, [step for key, entry in items for step in cls.steps_of_item(known, key, *entry)])
+            for change, items in shown
+        ]
+
+    def known_of(self, items: Sequence[tuple[str, Sequence[Any]]]) -> Any:
+        """What `steps_of_item` has to know of items of this journal, each with its states before and after: mostly names."""
+        raise NotImplementedError
+
+    @classmethod
+    def steps_of_item(cls, known: Any, key: str, before: Any, after: Any) -> Iterable[Step]:
         raise NotImplementedError
 
     def names(self, keys: Collection[str]) -> dict[str, str]:

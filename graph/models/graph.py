@@ -1,11 +1,11 @@
 """The graph of a project: surface forms, the nodes that people make of them, and the journal of that."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, reduce
 from hashlib import blake2b
 from operator import or_
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Q, UniqueConstraint
@@ -60,14 +60,9 @@ def digest(label: str, form: str) -> str:
 _is_id = re.compile("[0-9a-f]{32}").fullmatch
 
 
-def _text(value: str) -> str:
-    """With one space for all white space; nothing is a text, too, which takes away what was there."""
-    return " ".join(normalized(check_text(value) if value.strip() else "").split())
-
-
 def clean_iri(value: str) -> str:
-    """Raises `Refused` for what is no absolute IRI."""
-    iri = _text(value)
+    """Raises `Refused` for what is no absolute IRI; nothing takes away what was there."""
+    iri = normalized(check_text(value)).strip() if value.strip() else ""
     if iri and not _is_iri(iri):
         raise Refused(
             "An IRI begins with its scheme, and has no spaces: such as https://www.wikidata.org/entity/Q134574."
@@ -113,18 +108,16 @@ class GraphChange(JournalRow):
     class Meta(JournalRow.Meta):
         constraints = [UniqueConstraint(fields=["graph", "version"], name="graphchange_version")]
 
+    def known_of(self, items: Sequence[tuple[str, Sequence[Any]]]) -> dict[str, str]:
+        nodes = {state["node"] for _, states in items for state in states if state and state.get("node")}
+        return self.names({key for key, _ in items} | nodes)
+
     @classmethod
-    def steps_of(cls, changes: Sequence[Self], limit: int | None = None) -> list[tuple[Self, list[Step]]]:
-        if not changes:
-            return []
-        shown = [(change, list(change.items.items())[:limit]) for change in changes]
-        keys = {key for _, items in shown for key, _ in items}
-        states = [state for _, items in shown for _, entry in items for state in entry if state]
-        keys |= {state["node"] for state in states if state.get("node")}
-        known = changes[0].names(keys)
-        return [
-            (change, [step for key, entry in items for step in _steps(known, key, entry)]) for change, items in shown
-        ]
+    def steps_of_item(cls, known: Any, key: str, before: Any, after: Any) -> list[Step]:
+        if before is None or after is None:
+            return [Step(known[key], "", before, after)]
+        told = {name: [_told(known, name, state[name]) for state in (before, after)] for name in after}
+        return [Step(known[key], _FIELDS[name], *values) for name, values in told.items()]
 
     def names(self, keys: Collection[str]) -> dict[str, str]:
         ids = {part for key in keys for part in key.split("-")}
@@ -133,21 +126,12 @@ class GraphChange(JournalRow):
         return {key: " and ".join(named.get(part, "a form") for part in key.split("-")) for key in keys}
 
 
-def _steps(known: Mapping[str, str], key: str, entry: Sequence[Any]) -> list[Step]:
-    before, after = entry
-    if before is None or after is None:
-        return [Step(known[key], "", before, after)]
-    return [
-        Step(known[key], _FIELDS[field], *(_shown(known, field, s[field]) for s in (before, after))) for field in after
-    ]
-
-
 _FIELDS = {"node": "node", "name": "name", "iri": "IRI", "external_id": "outside id"}
 
 
-def _shown(known: Mapping[str, str], field: str, value: Any) -> str:
+def _told(known: Mapping[str, str], field: str, value: str | None) -> str:
     if field == "node":
-        return known.get(value, "a form") if value else "its own"
+        return known[value] if value else "its own"
     return value or ""
 
 
@@ -160,11 +144,11 @@ class NodeEdits(journal.Change):
         graph: Graph = self.thing
         standing = graph.standing([target, *others])
         head = standing[target]
-        gone = {form.pk for form in standing.values()} - {head.pk}
-        rows = list(graph.forms.filter(Q(pk__in=among(gone)) | Q(node__in=among(gone))).select_related("node"))
+        rows = graph.forms_of({form.pk for form in standing.values()} - {head.pk}).select_related("node")
         self._move({row.digest: row.node and row.node.digest for row in rows}, head.digest)
-        missing = {name: values[0] for name in NAMED[1:] for values in [_said(standing.values(), name)] if values}
-        self.set(head.digest, {name: value for name, value in missing.items() if not getattr(head, name)})
+        # What it lacks it gets from the first of them that has it.
+        said = {name: [getattr(form, name) for form in standing.values()] for name in NAMED[1:]}
+        self.set(head.digest, {name: next(filter(None, values), "") for name, values in said.items()})
 
     def split(self, forms: Collection[str]) -> None:
         """Let each of these forms be a node of its own again."""
@@ -173,12 +157,10 @@ class NodeEdits(journal.Change):
             raise Refused(f"“{standing[0]}” stands for its node. Split the other forms off instead.")
         self._move({form.digest: form.node.digest for form in found}, None)
         for form in found:  # takes along what it brought when it was merged
-            left = self.thing.forms.filter(node=form.node)
-            brought = {
-                name for name in NAMED[1:] if getattr(form, name) and not left.filter(**{name: getattr(form, name)})
-            }
-            [head] = self.thing.found([form.node.digest])
-            self.set(head.digest, {name: "" for name in brought if getattr(head, name) == getattr(form, name)})
+            [head], left = self.thing.found([form.node.digest]), self.thing.forms.filter(node=form.node)
+            said = {name: getattr(form, name) for name in NAMED[1:] if getattr(form, name) == getattr(head, name)}
+            gone = [name for name, value in said.items() if value and not left.filter(**{name: value}).exists()]
+            self.set(head.digest, dict.fromkeys(gone, ""))
 
     def set(self, form: str, values: Mapping[str, str], was: Mapping[str, str] | None = None) -> None:
         """Name a node, or say what it is elsewhere. Raises `Conflict`, see `edits`."""
@@ -230,18 +212,13 @@ class NodeEdits(journal.Change):
         # Before and after: a form without a node stands for one.
         nodes = {keys_of[before or form] for form, before in forms.items()}
         nodes |= {keys_of[node]} if node else {keys_of[form] for form in forms}
-        all_forms = graph.forms.filter(Q(pk__in=among(nodes)) | Q(node__in=among(nodes)))
-        add_up_nodes(nodes, list(all_forms.values_list("pk", flat=True)))
+        add_up_nodes(nodes, list(graph.forms_of(nodes).values_list("pk", flat=True)))
         for form, before in forms.items():
             self._note(form, {"node": before}, {"node": node})
 
     def _note(self, form: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        first, _ = self.items.get(form, ({}, {}))
-        self.items[form] = [{**before, **first}, {**self.items.get(form, ({}, {}))[1], **after}]
-
-
-def _said(forms: Iterable["SurfaceForm"], name: str) -> list[str]:
-    return [value for form in forms if (value := getattr(form, name))]
+        first, last = self.items.get(form, ({}, {}))
+        self.items[form] = [{**before, **first}, {**last, **after}]
 
 
 NAMED = ("name", "iri", "external_id")
@@ -321,6 +298,10 @@ class Graph(Journaled):
     def standing(self, forms: Collection[str]) -> "dict[str, SurfaceForm]":
         """The forms that stand for the nodes of these, by the ids of these."""
         return {form.digest: form.node or form for form in self.found(forms)}
+
+    def forms_of(self, nodes: Collection[int]) -> "models.QuerySet[Any]":
+        """Those that belong to nodes, given by the keys of the forms that stand for them, and these."""
+        return self.forms.filter(Q(pk__in=among(nodes)) | Q(node__in=among(nodes)))
 
     def edited_forms(self) -> "models.QuerySet[SurfaceForm]":
         """Those about which people decided something: all others follow from marks."""

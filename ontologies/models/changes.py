@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Self
+from typing import Any
 
 from django.db import connection, models
 from django.db.models import Q, QuerySet, UniqueConstraint, Window
@@ -44,19 +44,28 @@ class OntologyChange(JournalRow):
     class Meta(JournalRow.Meta):
         constraints = [UniqueConstraint(fields=["ontology", "version"], name="ontologychange_version")]
 
-    @classmethod
-    def steps_of(cls, changes: Sequence[Self], limit: int | None = None) -> list[tuple[Self, list[Step]]]:
-        shown = [(change, list(change.items.items())[:limit]) for change in changes]
-        entries = [(uid, *entry) for _, items in shown for uid, entry in items if None not in entry]
+    def known_of(self, items: Sequence[tuple[str, Sequence[Any]]]) -> dict[str, str]:
+        """The names of those that were there before and after, and of what they stood below."""
+        entries = [(uid, *states) for uid, states in items if None not in states]
         places = {state.get("parent") for _, *states in entries for state in states} - {None}
-        known = names({uid for uid, *_ in entries} | places, changes)
-        return [
-            (change, [_step(known, uid, field, *entry) for uid, entry in items for field in _fields(*entry)])
-            for change, items in shown
-        ]
+        return self.names({uid for uid, *_ in entries} | places)
+
+    @classmethod
+    def steps_of_item(cls, known: Any, key: str, before: Any, after: Any) -> list[Step]:
+        return [_step(known, key, field, before, after) for field in _fields(before, after)]
 
     def names(self, keys: Collection[str]) -> dict[str, str]:
-        return names(set(keys), [self])
+        """What items are called now or, if they are not there any more, were called."""
+        uids, here = set(keys), {"ontology": self.ontology_id}
+        found = dict(OntologyItem.objects.filter(**here, uid__in=among(uids)).values_list("uid", "name"))
+        if missing := uids - found.keys():
+            is_removal = Q(verb__endswith="add") | Q(verb__endswith="update from file")
+            removals = OntologyChange.objects.filter(is_removal, **here)
+            for change in removals.filter(items__has_any_keys=list(missing)[:FEW]):
+                for uid in missing & change.items.keys():
+                    before, after = change.items[uid]
+                    found.setdefault(uid, (before or after)["name"])
+        return dict.fromkeys(uids, "an item that was removed") | found
 
 
 State = dict[str, Any] | None
@@ -81,20 +90,6 @@ def _step(known: Mapping[str, str], uid: str, field: str, before: State, after: 
         return Step(known[uid], field, known.get(was), known.get(now))
     in_short = added_and_dropped(was, now) if field == "example_terms" else ""
     return Step(known[uid], field, was, now, in_short)
-
-
-def names(uids: set[str], changes: Sequence[OntologyChange]) -> dict[str, str]:
-    """What items are called now or, if they are not there any more, were called; the changes are of their ontology."""
-    of_ontology = {"ontology__in": {change.ontology_id for change in changes}}
-    found = dict(OntologyItem.objects.filter(**of_ontology, uid__in=among(uids)).values_list("uid", "name"))
-    if missing := uids - found.keys():
-        is_removal = Q(verb__endswith="add") | Q(verb__endswith="update from file")
-        removals = OntologyChange.objects.filter(is_removal, **of_ontology)
-        for change in removals.filter(items__has_any_keys=list(missing)[:FEW]):
-            for uid in missing & change.items.keys():
-                before, after = change.items[uid]
-                found.setdefault(uid, (before or after)["name"])
-    return dict.fromkeys(uids, "an item that was removed") | found
 
 
 # --- Changing ----------------------------------------------------------------------------------------------------------

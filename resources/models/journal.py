@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import F, Max, UniqueConstraint
@@ -29,21 +29,9 @@ class ResourceChange(JournalRow):
     class Meta(JournalRow.Meta):
         abstract = True
 
-    @classmethod
-    def steps_of(cls, changes: Sequence[Self], limit: int | None = None) -> list[tuple[Self, list[Step]]]:
-        if not changes:
-            return []
-        thing = getattr(changes[0], cls.of)
-        shown = [(change, list(change.items.items())[:limit]) for change in changes]
-        rows, labels = thing.row_names([key for _, items in shown for key, _ in items]), thing.names_by_uid()
-        return [
-            (change, [step for key, entry in items for step in cls.steps_of_row(rows[key], entry, labels)])
-            for change, items in shown
-        ]
-
-    @classmethod
-    def steps_of_row(cls, name: str, entry: Sequence[Any], labels: Mapping[str, str]) -> list[Step]:
-        raise NotImplementedError
+    def known_of(self, items: Sequence[tuple[str, Sequence[Any]]]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """The names of the rows, and of labels."""
+        return self.names([key for key, _ in items]), getattr(self, self.of).names_by_uid()
 
     def names(self, keys: Collection[str]) -> dict[str, str]:
         names: dict[str, str] = getattr(self, self.of).row_names(keys)
@@ -67,8 +55,9 @@ class ConstraintChange(ResourceChange):
         constraints = [UniqueConstraint(fields=["constraint_set", "version"], name="constraintchange_version")]
 
     @classmethod
-    def steps_of_row(cls, name: str, entry: Sequence[Any], labels: Mapping[str, str]) -> list[Step]:
-        before, after = entry
+    def steps_of_item(cls, known: Any, key: str, before: Any, after: Any) -> list[Step]:
+        rows, labels = known
+        name = rows[key]
         if before is not None and after is not None:
             return [_step(labels, name, field.replace("_", " "), before[field], after[field]) for field in after]
         lists = [
@@ -200,8 +189,9 @@ class PreannotationChange(ResourceChange):
         constraints = [UniqueConstraint(fields=["preannotation_set", "version"], name="preannotationchange_version")]
 
     @classmethod
-    def steps_of_row(cls, name: str, entry: Sequence[Any], labels: Mapping[str, str]) -> list[Step]:
-        before, after = entry
+    def steps_of_item(cls, known: Any, key: str, before: Any, after: Any) -> list[Step]:
+        rows, labels = known
+        name = rows[key]
         if before is None or after is None:
             return [Step(name, "", before, after)]
         steps = []
