@@ -12,33 +12,26 @@ from django.db.models import Index, Q, UniqueConstraint
 
 from annotation_service.db import execute, keys
 
-_NODES = "graph_id, node_id, voice, marks, relations, broken"
-_EDGES = "graph_id, subject_id, label, object_id, voice, marks, broken"
-_ADD_NODES = f"""
-INSERT INTO graph_nodetotal ({_NODES})
-SELECT f.graph_id, COALESCE(f.node_id, f.id), c.voice, {{sign}} * SUM(c.marks), {{sign}} * SUM(c.relations),
-       {{sign}} * SUM(c.broken)
+_ADD_NODES = """
+INSERT INTO graph_nodetotal (graph_id, node_id, voice, marks, relations, broken)
+SELECT f.graph_id, COALESCE(f.node_id, f.id), c.voice, {sign} * SUM(c.marks), {sign} * SUM(c.relations),
+       {sign} * SUM(c.broken)
   FROM graph_itemnode c JOIN graph_surfaceform f ON f.id = c.form_id
- WHERE {{nodes}} GROUP BY 1, 2, 3
+ WHERE {nodes} GROUP BY 1, 2, 3
     ON CONFLICT (node_id, voice) DO UPDATE SET marks = graph_nodetotal.marks + excluded.marks,
        relations = graph_nodetotal.relations + excluded.relations, broken = graph_nodetotal.broken + excluded.broken
 """
-_ADD_EDGES = f"""
-INSERT INTO graph_edgetotal ({_EDGES})
-SELECT s.graph_id, COALESCE(s.node_id, s.id), c.label, COALESCE(o.node_id, o.id), c.voice, {{sign}} * SUM(c.marks),
-       {{sign}} * SUM(c.broken)
+_ADD_EDGES = """
+INSERT INTO graph_edgetotal (graph_id, subject_id, label, object_id, voice, marks, broken)
+SELECT s.graph_id, COALESCE(s.node_id, s.id), c.label, COALESCE(o.node_id, o.id), c.voice, {sign} * SUM(c.marks),
+       {sign} * SUM(c.broken)
   FROM graph_itemedge c
   JOIN graph_surfaceform s ON s.id = c.subject_id
   JOIN graph_surfaceform o ON o.id = c.object_id
- WHERE {{edges}} GROUP BY 1, 2, 3, 4, 5
+ WHERE {edges} GROUP BY 1, 2, 3, 4, 5
     ON CONFLICT (subject_id, object_id, label, voice) DO UPDATE SET marks = graph_edgetotal.marks + excluded.marks,
        broken = graph_edgetotal.broken + excluded.broken
 """
-_OF_ITEMS = {"nodes": "c.item_id IN ({0})", "edges": "c.item_id IN ({0})"}
-_OF_NODES = {
-    "nodes": "(f.id IN ({0}) OR f.node_id IN ({0}))",
-    "edges": "(c.subject_id IN ({1}) OR c.object_id IN ({1}))",
-}
 
 
 def at_least(people: int) -> int:
@@ -49,9 +42,9 @@ def at_least(people: int) -> int:
 
 def add_up(items: Collection[int], sign: int = 1) -> None:
     """Add the counts of items to the totals, or with -1 take them off."""
-    where = {what: text.format(keys(items)) for what, text in _OF_ITEMS.items()}
+    of_items = f"c.item_id IN ({keys(items)})"
     for statement in (_ADD_NODES, _ADD_EDGES):
-        execute(statement.format(sign=sign, **where))
+        execute(statement.format(sign=sign, nodes=of_items, edges=of_items))
 
 
 def drop_zeros(graph: int) -> None:
@@ -62,12 +55,13 @@ def drop_zeros(graph: int) -> None:
 
 def add_up_nodes(nodes: Collection[int], forms: Collection[int]) -> None:
     """Add the totals of nodes up anew, given by the forms that stand for them, to which other ``forms`` belong now."""
-    named = keys(nodes)
+    named, of_them = keys(nodes), keys(forms)
     execute(f"DELETE FROM graph_nodetotal WHERE node_id IN ({named})")
     execute(f"DELETE FROM graph_edgetotal WHERE subject_id IN ({named}) OR object_id IN ({named})")
-    where = {what: text.format(named, keys(forms)) for what, text in _OF_NODES.items()}
+    of_nodes = f"(f.id IN ({named}) OR f.node_id IN ({named}))"
+    of_ends = f"(c.subject_id IN ({of_them}) OR c.object_id IN ({of_them}))"
     for statement in (_ADD_NODES, _ADD_EDGES):
-        execute(statement.format(sign=1, **where))
+        execute(statement.format(sign=1, nodes=of_nodes, edges=of_ends))
 
 
 class CountedItem(models.Model):
