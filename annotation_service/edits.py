@@ -5,7 +5,7 @@ changed has another value in the database by now.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -43,12 +43,13 @@ def changes(stored: object, wanted: Mapping[str, Any], was: Mapping[str, str]) -
 
 
 class EditForm(forms.Form):
-    """A form over fields of a thing that has an ``edit`` method; ``seen`` are the fingerprints to send along."""
+    """A form over fields of a thing, which are stored by its method ``edit`` or by a given one; ``seen`` are the fingerprints to
+    send along."""
 
-    def __init__(self, data: Any = None, *, thing: Any) -> None:
+    def __init__(self, data: Any = None, *, thing: Any, edit: Callable[..., None] | None = None) -> None:
         stored = {name: getattr(thing, name) for name in self.base_fields}
         super().__init__(data, initial=stored)
-        self.thing = thing
+        self.edit = edit or thing.edit
         self.seen = {name: (data or {}).get(f"was_{name}") or fingerprint(now) for name, now in stored.items()}
         self.status = 422 if self.is_bound else 200
 
@@ -57,7 +58,7 @@ class EditForm(forms.Form):
         if not self.is_valid():
             return False
         try:
-            self.thing.edit(was=self.seen, **self.cleaned_data)
+            self.edit(was=self.seen, **self.cleaned_data)
         except Conflict as conflict:
             self.status = 409
             for name, value in conflict.fields.items():

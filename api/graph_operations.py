@@ -11,10 +11,9 @@ from django.http import Http404, QueryDict
 
 from annotation_service.blueprints import Right
 from annotation_service.db import among
-from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.models import Item
-from graph.access import graph_of
+from graph.access import graph_of, nodes_of
 from graph.counting import ReadMark, refresh_quickly
 from graph.exports import graph_format
 from graph.figures import branch_matrix, growth, most_connected
@@ -137,14 +136,6 @@ def list_edges(call: Call, project: int) -> Rows:
     return Rows(rows, lambda some: show_edges(shown, shown.shown_edges(some)), "key")
 
 
-def _standing(graph: Graph, form: str) -> SurfaceForm:
-    """The form that stands for a node, which is named by the id of any of its forms."""
-    try:
-        return graph.standing([form])[form]
-    except Refused as error:
-        raise Http404(str(error)) from None
-
-
 def _by_sources(graph: Graph, form: SurfaceForm) -> list[dict[str, Any]]:
     """How often each source has marked a node; everybody as so many agree."""
     totals = NodeTotal.objects.filter(graph=graph, node=form).values_list("voice", "marks")
@@ -159,7 +150,7 @@ def _by_sources(graph: Graph, form: SurfaceForm) -> list[dict[str, Any]]:
 def get_node(call: Call, project: int, node: str) -> Any:
     """A node, named by the id of any of its forms: these and all sources with their marks, and its most frequent edges."""
     graph = graph_of(call, project)
-    form, shown = _standing(graph, node), _shown(call, graph)
+    [form], shown = nodes_of(graph, node), _shown(call, graph)
     unmarked = {"node": form.pk, "here": 0, "there": 0, "all_relations": 0, "all_broken": 0}
     found = next(show_nodes(shown, shown.shown([shown.nodes().filter(node=form.pk).first() or unmarked])))
     forms = NodeEvidence(shown, form).forms()
@@ -209,7 +200,7 @@ def _places_of(evidence: NodeEvidence) -> Rows:
 def list_node_places(call: Call, project: int, node: str) -> Rows:
     """Where a node is marked, item by item: each place with everybody who has marked it, whatever source is asked for."""
     graph = graph_of(call, project)
-    form = _standing(graph, node)
+    [form] = nodes_of(graph, node)
     return _places_of(NodeEvidence(_shown(call, graph), form))
 
 
@@ -217,11 +208,10 @@ def list_node_places(call: Call, project: int, node: str) -> Rows:
 def list_edge_places(call: Call, project: int, node: str, label: str, object: str) -> Rows:
     """The same of an edge: that with this label, given by its uid, from the first node to the second."""
     graph = graph_of(call, project)
-    ends, shown = (_standing(graph, node), _standing(graph, object)), _shown(call, graph)
-    found = next((each for each in shown.labels.values() if each.uid == label), None)
-    if found is None:
-        raise Http404("There is no such label.")
-    return _places_of(NodeEvidence(shown, ends[0], found, ends[1]))
+    ends, shown = nodes_of(graph, node, object), _shown(call, graph)
+    if found := shown.label_with(label):
+        return _places_of(NodeEvidence(shown, ends[0], found, ends[-1]))
+    raise Http404("There is no such label.")
 
 
 # --- What people do with nodes -----------------------------------------------------------------------------------------
@@ -231,8 +221,8 @@ def list_edge_places(call: Call, project: int, node: str, label: str, object: st
 def change_node(call: Call, project: int, node: str) -> Any:
     """Name a node, or say what it is elsewhere. An empty text takes away what was there."""
     graph = graph_of(call, project, Right.REVIEW)
-    form = _standing(graph, node)
-    graph.name_node(form.digest, by=call.user, was=seen_by(call), **call.sent)
+    [head] = nodes_of(graph, node)
+    graph.name_node(head.digest, by=call.user, was=seen_by(call), **call.sent)
     return changed(graph)
 
 

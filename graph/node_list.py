@@ -200,6 +200,9 @@ class NodeList(FilteredList):
         """All labels of the project, by their keys."""
         return {label.pk: label for ontology in self.all_ontologies() for label in ontology.labels()}
 
+    def label_with(self, uid: str) -> Label | None:
+        return next((label for label in self.labels.values() if label.uid == uid), None)
+
     def _labels_of(self, kind: str, text: str) -> Any:
         return among(labels_named(text, self.project.ontology_set.filter(kind=kind)))
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import wraps
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -21,17 +21,18 @@ from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.journal_views import history_urls
 from annotation_service.json_input import to_json
-from annotation_service.models import Job, User
+from annotation_service.models import Job
 from annotation_service.words import cut, plural
+from projects.forms import answers_refusals, toasts_refusals
 from projects.models import Project
 
-from .access import graph_of
+from .access import graph_of, nodes_of
 from .counting import refresh_quickly
 from .exports import GRAPH_FORMATS
 from .figures import branch_matrix, growth, most_connected
 from .jobs import export_or_start, start_counting
 from .likeness import suggestions
-from .models import Graph, SurfaceForm
+from .models import Graph
 from .models.graph import LANGUAGES
 from .node_evidence import NodeEvidence
 from .node_list import SIDES, SIZES, STATES, CountedEdge, CountedNode, NodeList, ends_of
@@ -41,20 +42,15 @@ from .voices import ALL, MOST_AGREED, sources_of
 MOST_NAMED = 50
 
 
-def shows_refusals(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Addresses may name sources that are not there any more: then all is shown."""
+def _show_all(request: Request, error: Refused) -> HttpResponse:
+    """Addresses may name sources that are not there any more."""
+    if request.htmx or not request.GET:
+        return refused(error)
+    messages.error(request, str(error))
+    return redirect(request.path)
 
-    @wraps(view)
-    def show(request: Request, pk: int, **options: Any) -> HttpResponse:
-        try:
-            return view(request, pk, **options)
-        except Refused as error:
-            if request.htmx or not request.GET:
-                return refused(error)
-            messages.error(request, str(error))
-            return redirect(request.path)
 
-    return show
+shows_refusals = answers_refusals(_show_all)
 
 
 def _standing(request: Request, graph: Graph) -> dict[str, Any]:
@@ -94,21 +90,10 @@ def page(request: Request, pk: int) -> HttpResponse:
         "graph/_graph.html",
         "graph/page.html",
         context,
-        choices=lambda: _choices(shown),
+        choices=lambda: {"states": STATES.items(), "sides": SIDES.items(), "sizes": SIZES},
         target="graph",
         is_pushed=request.htmx.current_url_abs_path != request.path + (query and f"?{query}"),
     )
-
-
-def _choices(shown: NodeList) -> dict[str, Any]:
-    sources = shown.sources
-    return {
-        "sources": sources,
-        "people": sources[[name for name, _ in sources].index("given") + 1 :],
-        "states": STATES.items(),
-        "sides": SIDES.items(),
-        "sizes": SIZES,
-    }
 
 
 def _drawn(shown: NodeList, rows: list[Any]) -> dict[str, Any]:
@@ -150,11 +135,8 @@ def _picture(shown: NodeList, nodes: Sequence[CountedNode], edges: Iterable[Coun
 def _evidence(shown: NodeList, request: Request, chosen: str) -> dict[str, Any]:
     """Of a node, named by the id of any of its forms, or of an edge: “subject,label,object”."""
     ids = chosen.split(",")
-    try:
-        nodes = list(shown.graph.standing([ids[0], ids[-1]]).values())
-    except Refused:
-        raise Http404 from None
-    label = next((each for each in shown.labels.values() if len(ids) == 3 and each.uid == ids[1]), None)
+    nodes = nodes_of(shown.graph, ids[0], ids[-1])
+    label = shown.label_with(ids[1]) if len(ids) == 3 else None
     found = NodeEvidence(shown, nodes[0], label, nodes[-1] if label else None)
     return {"evidence": found, "places": found.page(request.GET.get("places")), "at": found.key}
 
@@ -181,6 +163,19 @@ def count(request: Request, pk: int) -> HttpResponse:
 # --- What people do with nodes -------------------------------------------------------------------------------------------
 
 
+def reads(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    return require_GET(lambda request, pk, **options: view(request, graph_of(request, pk), **options))
+
+
+def acts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    @require_POST
+    @answers_refusals(lambda _, error: reswap(refused(error), "none"))
+    def act(request: Request, pk: int, **options: Any) -> HttpResponse:
+        return view(request, graph_of(request, pk, Right.REVIEW), **options)
+
+    return act
+
+
 def changed(answer: HttpResponse, graph: Graph) -> HttpResponse:
     """The parts of the page fetch themselves again."""
     return trigger_client_event(answer, "graphChanged", {"version": graph.version})
@@ -196,57 +191,40 @@ def _done(graph: Graph, text: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
+@toasts_refusals
 def merge(request: Request, pk: int) -> HttpResponse:
     """Several nodes become one: which of them stands for it is chosen in a dialog, or named."""
     graph = graph_of(request, pk, Right.REVIEW)
     sent = request.POST if request.method == "POST" else request.GET
     ids = list(dict.fromkeys(sent.getlist("node")))
-    try:
-        nodes = list({form.pk: form for form in graph.standing(ids).values()}.values())
-        if request.method == "POST":
-            target = sent.get("into") or next(iter(ids), "")
-            graph.merge(target, [each for each in ids if each != target], by=request.user)
-            [head] = graph.standing([target]).values()
-            return _done(graph, f"{plural(len(nodes), 'node is,nodes are')} one now: “{head}”.")
-        shown = NodeList.of(graph, request.GET)
-        totals = shown.nodes().filter(node__in=[node.pk for node in nodes])
-    except Refused as error:
-        return refused(error)
+    nodes = list(dict.fromkeys(graph.standing(ids).values()))
+    if request.method == "POST":
+        target = sent.get("into") or next(iter(ids), "")
+        graph.merge(target, [each for each in ids if each != target], by=request.user)
+        [head] = graph.standing([target]).values()
+        return _done(graph, f"{plural(len(nodes), 'node is,nodes are')} one now: “{head}”.")
+    shown = NodeList.of(graph, request.GET)
+    totals = shown.nodes().filter(node__in=[node.pk for node in nodes])
     marks = {row["node"]: row["here"] for row in totals}
-    rows = sorted(
-        ((node, shown.labels.get(node.label), marks.get(node.pk, 0)) for node in nodes), key=lambda row: -row[2]
-    )
-    context = {
-        "graph": graph,
-        "project": graph.project,
-        "rows": rows[:MOST_NAMED],
-        "ids": ids,
-        "more": rows[MOST_NAMED:],
-    }
-    return render(request, "graph/_merge.html", context | {"total": sum(marks.values())})
+    named = ((node, shown.labels.get(node.label), marks.get(node.pk, 0)) for node in nodes)
+    rows = sorted(named, key=lambda row: -row[2])
+    context = {"rows": rows[:MOST_NAMED], "more": rows[MOST_NAMED:], "total": sum(marks.values())}
+    return render(request, "graph/_merge.html", context | {"project": graph.project, "ids": ids})
 
 
-@require_POST
-def split(request: Request, pk: int) -> HttpResponse:
+@acts
+def split(request: Request, graph: Graph) -> HttpResponse:
     """A form becomes a node of its own."""
-    graph = graph_of(request, pk, Right.REVIEW)
-    try:
-        form = request.POST.get("form", "")
-        graph.split([form], by=request.user)
-        return _done(graph, f"“{graph.found([form])[0]}” is a node of its own again.")
-    except Refused as error:
-        return refused(error)
+    form = request.POST.get("form", "")
+    graph.split([form], by=request.user)
+    return _done(graph, f"“{graph.found([form])[0]}” is a node of its own again.")
 
 
-@require_POST
-def keep_apart(request: Request, pk: int) -> HttpResponse:
-    graph = graph_of(request, pk, Right.REVIEW)
+@acts
+def keep_apart(request: Request, graph: Graph) -> HttpResponse:
     one, other = request.POST.get("one", ""), request.POST.get("other", "")
-    try:
-        graph.keep_apart(one, other, by=request.user)
-        first, second = graph.found([one, other])
-    except Refused as error:
-        return refused(error)
+    graph.keep_apart(one, other, by=request.user)
+    first, second = graph.found([one, other])
     return _done(graph, f"“{first}” and “{second}” stay two nodes.")
 
 
@@ -269,21 +247,9 @@ class GraphForm(EditForm):
     namespace = forms.CharField(label="Namespace", help_text="with which the IRIs of labels and nodes begin")
 
 
-class _Named:
-    """A node, as `EditForm` wants a thing."""
-
-    def __init__(self, graph: Graph, form: SurfaceForm, by: User) -> None:
-        self.graph, self.form, self.by = graph, form, by
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.form, name)
-
-    def edit(self, **values: Any) -> None:
-        self.graph.name_node(self.form.digest, by=self.by, **values)
-
-
-def _edited(request: Request, graph: Graph, form: EditForm, title: str) -> HttpResponse:
-    if request.method == "POST" and form.save():
+def _edited(request: Request, graph: Graph, form_class: type[EditForm], title: str, **about: Any) -> HttpResponse:
+    form = form_class(request.POST if request.method == "POST" else None, **about)
+    if form.save():
         return _done(graph, f"{title}: stored.")
     return render(request, "graph/_edit.html", {"form": form, "title": title}, status=form.status)
 
@@ -292,20 +258,16 @@ def _edited(request: Request, graph: Graph, form: EditForm, title: str) -> HttpR
 def name_node(request: Request, pk: int, node: str) -> HttpResponse:
     """What a node is called, and what it is elsewhere."""
     graph = graph_of(request, pk, Right.REVIEW)
-    try:
-        [form] = graph.standing([node]).values()
-    except Refused:
-        raise Http404 from None
-    sent = request.POST if request.method == "POST" else None
-    return _edited(request, graph, NodeForm(sent, thing=_Named(graph, form, request.user)), f"“{form}”")
+    [head] = nodes_of(graph, node)
+    edit = partial(graph.name_node, head.digest, by=request.user)
+    return _edited(request, graph, NodeForm, f"“{head}”", thing=head, edit=edit)
 
 
 @require_http_methods(["GET", "POST"])
 def edit(request: Request, pk: int) -> HttpResponse:
     """How the graph is made of words, and what files call it."""
     graph = graph_of(request, pk, Right.MANAGE)
-    sent = request.POST if request.method == "POST" else None
-    return _edited(request, graph, GraphForm(sent, thing=graph), "The graph")
+    return _edited(request, graph, GraphForm, "The graph", thing=graph)
 
 
 @require_GET
@@ -315,12 +277,7 @@ def suggested(request: Request, pk: int) -> HttpResponse:
     graph = graph_of(request, pk)
     shown = replace(NodeList.of(graph, request.GET), compare="")
     pairs, after = suggestions(shown, whole_number(request.GET.get("after", "")[:6]) or 0)
-    context = _standing(request, graph) | {
-        "filter": shown,
-        "pairs": pairs,
-        "after": after,
-        "query": shown.query_string(),
-    }
+    context = _standing(request, graph) | {"filter": shown, "pairs": pairs, "after": after}
     return render(request, "graph/_pairs.html" if request.htmx else "graph/suggestions.html", context)
 
 
@@ -331,27 +288,11 @@ def figures(request: Request, pk: int) -> HttpResponse:
     shown = replace(NodeList.of(graph, request.GET), compare="")
     context = _standing(request, graph) | {
         "filter": shown,
-        "sources": shown.sources,
         "growth": growth(shown),
         "connected": most_connected(shown),
         "matrix": branch_matrix(shown),
     }
     return render(request, "graph/figures.html", context)
-
-
-def reads(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    return require_GET(lambda request, pk, **options: view(request, graph_of(request, pk), **options))
-
-
-def acts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    @require_POST
-    def act(request: Request, pk: int, **options: Any) -> HttpResponse:
-        try:
-            return view(request, graph_of(request, pk, Right.REVIEW), **options)
-        except Refused as error:
-            return reswap(refused(error), "none")
-
-    return act
 
 
 HISTORY = history_urls(reads, acts, changed)
