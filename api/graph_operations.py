@@ -270,16 +270,14 @@ register_history(graphs, GRAPH, "graph", "graph", graph_of, lambda call, project
 def get_graph_figures(call: Call, project: int) -> Any:
     """Whether items still bring new nodes and edges, what is connected most, and how many relations lead between branches."""
     shown = _shown(call, graph_of(call, project))
-    connected, matrix = most_connected(shown), branch_matrix(shown)
-    nodes = show_nodes(shown, [each.node for each in connected])
+    connected = most_connected(shown)
+    nodes = show_nodes(shown, [node for node, _ in connected])
     return {
         "growth": [attributes(each, "first last nodes edges all_nodes all_edges") for each in growth(shown)],
-        "connected": [
-            {"node": node, "neighbours": each.neighbours} for node, each in zip(nodes, connected, strict=True)
-        ],
+        "connected": [{"node": node, "neighbours": count} for node, (_, count) in zip(nodes, connected, strict=True)],
         "branches": [
             {"subject": show_ref(one), "object": show_ref(other), "marks": marks}
-            for one, cells in matrix.rows
+            for one, cells in branch_matrix(shown)
             for other, marks, _ in cells
             if marks
         ],

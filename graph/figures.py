@@ -57,12 +57,7 @@ def _steps(shown: NodeList, sql: str, step: int) -> Counter[int]:
         return Counter(dict(cursor.fetchall()))
 
 
-class Connected(NamedTuple):
-    node: CountedNode
-    neighbours: int
-
-
-def most_connected(shown: NodeList) -> list[Connected]:
+def most_connected(shown: NodeList) -> list[tuple[CountedNode, int]]:
     """The nodes with the most relations, each with the number of others that it is related to."""
     rows = list(shown.nodes().filter(all_relations__gt=0).order_by("-all_relations", "node")[:MOST_CONNECTED])
     ends: dict[int, set[int]] = defaultdict(set)
@@ -72,30 +67,22 @@ def most_connected(shown: NodeList) -> list[Connected]:
         pairs = edges.filter(**{f"{one}__in": keys}).order_by().values_list(one, other).distinct()
         for node, far in pairs:
             ends[node].add(far)
-    return [Connected(node, len(ends[node.form.pk] - {node.form.pk})) for node in shown.shown(rows)]
+    return [(node, len(ends[node.form.pk] - {node.form.pk})) for node in shown.shown(rows)]
 
 
-class BranchMatrix(NamedTuple):
-    """How many relations lead from the branches in the rows to those in the columns."""
-
-    branches: list[Label]
-    rows: list[tuple[Label, list[tuple[Label, int, int]]]]
-    """Of each row its branch, and of each column its branch, the number and its share of the greatest, in percent."""
-
-
-def branch_matrix(shown: NodeList) -> BranchMatrix:
+def branch_matrix(shown: NodeList) -> list[tuple[Label, list[tuple[Label, int, int]]]]:
+    """How many relations lead from the branches in the rows to those in the columns: of each row its branch, and of each column,
+    in the same order, its branch, the number and its share of the greatest, in percent."""
     edges = EdgeTotal.objects.filter(graph=shown.graph, voice=shown.first.voice).order_by()
     counted = edges.values_list("subject__label", "object__label").annotate(marks=Sum("marks"))
-    labels = shown.project.entity_ontology.labels()
-    tops = {label.pk: labels.by_pk[labels.line(label.pk)[-1]] for label in labels}
+    tops = shown.tops
     cells = Counter[tuple[int, int]]()
     for subject, object, marks in counted:
         if subject in tops and object in tops:
             cells[tops[subject].pk, tops[object].pk] += marks
-    used = [label for label in labels if label.level == 1 and any(label.pk in cell for cell in cells)]
+    used = [top for pk, top in tops.items() if pk == top.pk and any(pk in cell for cell in cells)]
     most = max(cells.values(), default=1)
-    rows = [
+    return [
         (one, [(other, number, round(100 * number / most)) for other in used for number in [cells[one.pk, other.pk]]])
         for one in used
     ]
-    return BranchMatrix(used, rows)

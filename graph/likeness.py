@@ -36,10 +36,6 @@ class Likely(NamedTuple):
     other: CountedNode
     likeness: float
 
-    @property
-    def nodes(self) -> tuple[CountedNode, CountedNode]:
-        return self.node, self.other
-
 
 def normal(text: str) -> str:
     return " ".join(sorted(_words(text))) or text
@@ -68,7 +64,7 @@ def suggestions(shown: NodeList, start: int = 0, *, seconds: float = 0.2) -> tup
     labels, normals = {}, {}
     for pk, label, words, text in forms:
         labels[pk], normals[pk] = label, normal(words or text)
-    tops = _tops(shown)
+    tops = {pk: top.pk for pk, top in shown.tops.items()}
     blocks: dict[tuple[int, str], list[int]] = defaultdict(list)
     blocks_of = {
         node: {(tops.get(labels[node], 0), word[:BEGINNING]) for word in normals[node].split()} for node in rank
@@ -94,10 +90,3 @@ def suggestions(shown: NodeList, start: int = 0, *, seconds: float = 0.2) -> tup
     shown_nodes = {each.form.pk: each for each in shown.shown([rows[rank[pk]] for pair in found for pk in pair[:2]])}
     pairs = [Likely(shown_nodes[one], shown_nodes[other], score) for one, other, score in found]
     return sorted(pairs, key=lambda pair: -pair.likeness), place if place < len(rows) else None
-
-
-def _tops(shown: NodeList) -> dict[int, int]:
-    """For the key of each label that of the label above it at the top of the tree."""
-    ontology = shown.project.entity_ontology
-    labels = ontology.labels()
-    return {label.pk: labels.line(label.pk)[-1] for label in labels}

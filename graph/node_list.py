@@ -200,6 +200,12 @@ class NodeList(FilteredList):
         """All labels of the project, by their keys."""
         return {label.pk: label for ontology in self.all_ontologies() for label in ontology.labels()}
 
+    @cached_property
+    def tops(self) -> dict[int, Label]:
+        """For the key of each label of entities the one above it at the top of the tree."""
+        labels = self.project.entity_ontology.labels()
+        return {label.pk: labels.by_pk[labels.line(label.pk)[-1]] for label in labels}
+
     def label_with(self, uid: str) -> Label | None:
         return next((label for label in self.labels.values() if label.uid == uid), None)
 

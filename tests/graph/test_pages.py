@@ -222,11 +222,11 @@ def test_growth_counts_what_is_new(graph, monkeypatch):
 
 def test_the_most_connected_and_the_matrix(graph):
     shown = NodeList.of(graph, QueryDict())
-    first = figures.most_connected(shown)[0]
-    assert (str(first.node.form), first.node.relations, first.neighbours) == ("thermostat", 2, 2)
+    first, neighbours = figures.most_connected(shown)[0]
+    assert (str(first.form), first.relations, neighbours) == ("thermostat", 2, 2)
     matrix = {
         (one.name, other.name): marks
-        for one, cells in figures.branch_matrix(shown).rows
+        for one, cells in figures.branch_matrix(shown)
         for other, marks, _ in cells
         if marks
     }
@@ -257,7 +257,7 @@ def test_what_is_alike(pair, is_like):
 def test_suggestions_are_decided_once(graph, alice):
     shown = NodeList.of(graph, QueryDict())
     [pair], after = suggestions(shown)
-    assert {str(node.form) for node in pair.nodes} == {"thermostat", "thermostats"} and after is None
+    assert {str(node.form) for node in pair[:2]} == {"thermostat", "thermostats"} and after is None
     graph.keep_apart(pair.node.id, pair.other.id, by=alice)
     assert suggestions(shown) == ([], None)
     graph.undo(by=alice)
