@@ -14,18 +14,15 @@ from annotation_service.db import among
 from annotation_service.models import Job
 from datasets.models import Item
 from graph.access import graph_of, nodes_of
-from graph.counting import ReadMark, refresh_quickly
+from graph.counting import refresh_quickly
 from graph.exports import graph_format
 from graph.figures import branch_matrix, growth, most_connected
 from graph.jobs import export_or_start, start_counting
 from graph.likeness import suggestions
-from graph.models import Graph, NodeTotal, SurfaceForm
-from graph.models.counts import at_least
+from graph.models import Graph, SurfaceForm
 from graph.node_evidence import NodeEvidence
 from graph.node_list import CountedEdge, CountedNode, NodeList
-from graph.voices import ALL, GIVEN, GOLD, sources_of
-from quality.comparison import GIVEN_VOICE
-from quality.voices import GOLD_VOICE, names_for
+from graph.voices import sources_of
 
 from .blueprint_operations import changed, register_history, seen_by
 from .models import Scope
@@ -136,16 +133,6 @@ def list_edges(call: Call, project: int) -> Rows:
     return Rows(rows, lambda some: show_edges(shown, shown.shown_edges(some)), "key")
 
 
-def _by_sources(graph: Graph, form: SurfaceForm) -> list[dict[str, Any]]:
-    """How often each source has marked a node; everybody as so many agree."""
-    totals = NodeTotal.objects.filter(graph=graph, node=form).values_list("voice", "marks")
-    names = {who: (name, 1) for who, name in names_for(graph.project).items()}
-    names |= {GOLD_VOICE: (GOLD, 1), GIVEN_VOICE: (GIVEN, 1)}
-    names |= {at_least(number): (ALL, number) for number in range(1, len(totals) + 1)}
-    told = [(*names[voice], marks) for voice, marks in totals if voice in names]
-    return [{"source": name, "agreed": agreed, "marks": marks} for name, agreed, marks in sorted(told)]
-
-
 @graphs.get(NODE, "NodeDetails", query=COMPARED)
 def get_node(call: Call, project: int, node: str) -> Any:
     """A node, named by the id of any of its forms: these and all sources with their marks, and its most frequent edges."""
@@ -153,11 +140,13 @@ def get_node(call: Call, project: int, node: str) -> Any:
     [form], shown = nodes_of(graph, node), _shown(call, graph)
     unmarked = {"node": form.pk, "here": 0, "there": 0, "all_relations": 0, "all_broken": 0}
     found = next(show_nodes(shown, shown.shown([shown.nodes().filter(node=form.pk).first() or unmarked])))
-    forms = NodeEvidence(shown, form).forms()
+    evidence = NodeEvidence(shown, form)
     return {
         **found,
-        "forms": [{"id": row.form.digest, "form": row.form.text, "marks": row.marks} for row in forms],
-        "sources": _by_sources(graph, form),
+        "forms": [{"id": each.digest, "form": each.text, "marks": each.marks} for each, *_ in evidence.forms()],
+        "sources": [
+            {"source": name, "agreed": agreed or 1, "marks": marks} for name, agreed, marks in sorted(evidence.voices())
+        ],
         "edges": list(show_edges(shown, shown.neighbours(form))),
     }
 
@@ -165,15 +154,7 @@ def get_node(call: Call, project: int, node: str) -> Any:
 # --- Places ------------------------------------------------------------------------------------------------------------
 
 
-def _said_by(mark: ReadMark, names: dict[int, str]) -> dict[str, str]:
-    """The ids of marks are unique with those who have made them."""
-    nobody = {GOLD_VOICE: GOLD, GIVEN_VOICE: GIVEN}
-    return {"by": nobody.get(mark.voice) or names[mark.voice], "id": mark.uid}
-
-
 def _places_of(evidence: NodeEvidence) -> Rows:
-    names = names_for(evidence.graph.project)
-
     def show(items: Sequence[Item]) -> Iterator[dict[str, Any]]:
         places = groupby(evidence.places(items), key=attrgetter("item"))
         for item, found in places:
@@ -187,7 +168,8 @@ def _places_of(evidence: NodeEvidence) -> Rows:
                     {
                         "spans": each.spans,
                         "text": "".join(piece.text for piece in each.pieces),
-                        "marks": [_said_by(mark, names) for mark in each.marks],
+                        # The ids of marks are unique with those who have made them.
+                        "marks": [{"by": name, "id": uid} for name, uid, _ in each.marks],
                     }
                     for each in some
                 ],

@@ -22,7 +22,7 @@ from .counting import Folding, GraphItem, ReadMark, Statement, read_items
 from .models import GraphChange, ItemEdge, ItemNode, NodeTotal, SurfaceForm
 from .models.counts import at_least
 from .node_list import MOST_NEIGHBOURS, CountedEdge, NodeList
-from .voices import GraphSource, statements
+from .voices import ALL, GIVEN, GOLD, GraphSource, statements
 
 PLACES = 10
 # Tokens before and after what is marked.
@@ -39,52 +39,20 @@ class SentencePiece(NamedTuple):
     """“subject”, “object”, both, or nothing of what is asked for."""
 
 
-class PlaceVoice(NamedTuple):
-    """Somebody who marked a place, with the address of the mark."""
-
-    name: str
-    url: str
-
-
-class OtherMark(NamedTuple):
-    """A further entity of an item: the id of its node."""
-
-    id: str
-    words: str
-    label: Label | None
-
-
 class EvidencePlace(NamedTuple):
     item: Item
     pieces: list[SentencePiece]
-    voices: list[PlaceVoice]
+    marks: list[tuple[str, str, str]]
+    """Of all who marked the place: their names, the ids of the marks, and where pages show these."""
     label: Label | None
     """With which a node is marked here."""
     people: int
     """How many people have begun the item."""
     agreed: int
-    others: list[OtherMark]
+    others: list[tuple[str, str, Label | None]]
+    """Further nodes of the item: their ids, the words, and their labels."""
     spans: list[tuple[int, int]]
     """The first and last token of what is marked; of an edge, of its ends."""
-    marks: list[ReadMark]
-    """Of the voices, in their order."""
-
-
-class FormRow(NamedTuple):
-    form: SurfaceForm
-    label: Label | None
-    marks: int
-    change: GraphChange | None
-    """That which made it a form of this node."""
-
-
-class Neighbour(NamedTuple):
-    """An edge of a node, with the node at its ``far`` end."""
-
-    edge: CountedEdge
-    arrow: str
-    far: SurfaceForm
-    far_label: Label | None
 
 
 class NodeEvidence:
@@ -102,16 +70,14 @@ class NodeEvidence:
 
     @cached_property
     def _names(self) -> dict[int, str]:
-        return names_for(self.graph.project)
+        return names_for(self.graph.project) | {GOLD_VOICE: GOLD, GIVEN_VOICE: GIVEN}
 
     @property
     def key(self) -> str:
         """As addresses name it."""
-        return (
-            ",".join([self.node.digest, self.label.uid, self.object.digest])
-            if self.label and self.object
-            else self.node.digest
-        )
+        if self.label and self.object:
+            return f"{self.node.digest},{self.label.uid},{self.object.digest}"
+        return self.node.digest
 
     def _forms(self, node: SurfaceForm) -> QuerySet[SurfaceForm]:
         return SurfaceForm.objects.filter(Q(pk=node.pk) | Q(node=node.pk))
@@ -131,14 +97,17 @@ class NodeEvidence:
     def object_label(self) -> Label | None:
         return self.shown.labels.get(self.object.label) if self.object else None
 
-    def voices(self) -> list[tuple[str, int]]:
-        """How many marks of a node each source has: gold, given, everybody as so many agree, and each person."""
+    def voices(self) -> list[tuple[str, int, int]]:
+        """The names of all sources that have marked a node, how many people agree, of everybody's marks, and how many marks that
+        are."""
         totals = dict(NodeTotal.objects.filter(node=self.node).values_list("voice", "marks"))
-        names = self._names | {at_least(n): f"at least {n} agree" for n in range(2, len(totals) + 1)}
-        return [(name, totals[voice]) for voice, name in names.items() if voice in totals]
+        sources = [(voice, name, 0) for voice, name in self._names.items()]
+        sources += [(at_least(number), ALL, number) for number in range(1, len(totals) + 1)]
+        return [(name, agreed, totals[voice]) for voice, name, agreed in sources if voice in totals]
 
-    def forms(self) -> list[FormRow]:
-        """The most frequent first, as many as are shown."""
+    def forms(self) -> list[tuple[Any, Label | None, GraphChange | None]]:
+        """The most frequent first, as many as are shown, each with its ``marks``, its label, and what made it a form of this
+        node."""
         counts = ItemNode.objects.filter(form=OuterRef("pk"), voice=self.source.voice).order_by().values("form")
         marks = Coalesce(Subquery(counts.annotate(sum=Sum("marks")).values("sum")), 0)
         forms = list(self._forms(self.node).annotate(marks=marks).order_by("-marks", "text")[:SHOWN_FORMS])
@@ -151,20 +120,17 @@ class NodeEvidence:
             for digest in change.items:
                 by_form.setdefault(digest, change)
         labels = self.shown.labels
-        return [
-            FormRow(each, labels.get(each.label), each.marks, by_form.get(each.digest) if each.node_id else None)
-            for each in forms
-        ]
+        return [(each, labels.get(each.label), by_form.get(each.digest) if each.node_id else None) for each in forms]
 
     def more_forms(self) -> int:
         return max(0, self._forms(self.node).count() - SHOWN_FORMS)
 
-    def neighbours(self) -> list[Neighbour]:
-        """The edges of a node, the most frequent first."""
+    def neighbours(self) -> list[tuple[CountedEdge, str, SurfaceForm, Label | None]]:
+        """The edges of a node, the most frequent first, each with an arrow to or from the node at its far end, and its label."""
         found = []
         for edge in self.shown.neighbours(self.node):
             arrow, far = ("→", edge.object) if edge.subject == self.node else ("←", edge.subject)
-            found.append(Neighbour(edge, arrow, far, self.shown.labels.get(far.label)))
+            found.append((edge, arrow, far, self.shown.labels.get(far.label)))
         return found
 
     # --- Places ---
@@ -179,7 +145,7 @@ class NodeEvidence:
         return Item.objects.filter(pk__in=self._rows(self.source).values("item")).order_by("position")
 
     def places(self, items: Sequence[Item]) -> list[EvidencePlace]:
-        by_pk, folding, names = {item.pk: item for item in items}, Folding(self.graph), self._names
+        by_pk, folding = {item.pk: item for item in items}, Folding(self.graph)
         begun = Annotation.objects.filter(item__in=by_pk, layer=Layer.OWN, started_at__isnull=False).order_by()
         people = dict(begun.values("item").annotate(count=Count("pk")).values_list("item", "count"))
         own = set(self._forms(self.node).values_list("digest", flat=True))
@@ -191,13 +157,20 @@ class NodeEvidence:
                 for said in relations if self.label else entities:
                     if not self._is_meant(said, own, far):
                         continue
-                    others = _others(entities, own | far, read, self.shown)
-                    voices = [PlaceVoice(*self._voice(mark, by_pk[read.pk], names)) for mark in said.marks]
-                    agreed = sum(mark.voice > GIVEN_VOICE for mark in said.marks)
-                    item, begun_by, pieces = by_pk[read.pk], people.get(read.pk, 0), _pieces(read.cleaned, said.spans)
-                    label = None if self.label else self.shown.labels.get(said.place[2])
+                    item = by_pk[read.pk]
                     found.append(
-                        EvidencePlace(item, pieces, voices, label, begun_by, agreed, others, said.spans, said.marks)
+                        EvidencePlace(
+                            item,
+                            pieces=_pieces(read.cleaned, said.spans),
+                            marks=[
+                                (self._names[each.voice], each.uid, self._address(each, item)) for each in said.marks
+                            ],
+                            label=None if self.label else self.shown.labels.get(said.place[2]),
+                            people=people.get(read.pk, 0),
+                            agreed=sum(mark.voice > GIVEN_VOICE for mark in said.marks),
+                            others=_others(entities, own | far, read, self.shown),
+                            spans=said.spans,
+                        )
                     )
         return found
 
@@ -207,13 +180,13 @@ class NodeEvidence:
             return what.digest in own
         return what.subject.digest in own and what.object.digest in far and what.label == self.label.pk
 
-    def _voice(self, mark: ReadMark, item: Item, names: Any) -> tuple[str, str]:
+    def _address(self, mark: ReadMark, item: Item) -> str:
         project = self.graph.project
         if mark.voice == GOLD_VOICE:
-            return "gold", reverse("quality:review", args=[project.pk, item.pk])
+            return reverse("quality:review", args=[project.pk, item.pk])
         if mark.voice == GIVEN_VOICE:
-            return "given", reverse("datasets:item", args=[project.dataset.pk, item.pk])
-        return names[mark.voice], reverse("annotations:read", args=[project.pk, mark.voice, item.pk]) + f"#{mark.uid}"
+            return reverse("datasets:item", args=[project.dataset.pk, item.pk])
+        return reverse("annotations:read", args=[project.pk, mark.voice, item.pk]) + f"#{mark.uid}"
 
 
 def _pieces(text: CleanedText, spans: Sequence[tuple[int, int]]) -> list[SentencePiece]:
@@ -239,12 +212,12 @@ def _role(token: int, spans: Sequence[tuple[int, int]]) -> str:
     return " ".join(role for role, (start, end) in ends if start <= token <= end)
 
 
-def _others(entities: Sequence[Statement], known: Collection[str], read: GraphItem, shown: NodeList) -> list[OtherMark]:
+def _others(entities: Sequence[Statement], known: Collection[str], read: GraphItem, shown: NodeList) -> list[Any]:
     """Further nodes in an item, each once."""
-    found: dict[str, OtherMark] = {}
+    found: dict[str, Any] = {}
     for said in entities:
         what: Any = said.what
         if what.digest not in known:
             words = read.cleaned.between(said.place[0], said.place[1])
-            found.setdefault(what.digest, OtherMark(what.digest, words, shown.labels.get(what.label)))
+            found.setdefault(what.digest, (what.digest, words, shown.labels.get(what.label)))
     return list(found.values())[:SHOWN_OTHERS]

@@ -163,12 +163,12 @@ def test_evidence_names_people_and_leads_to_their_marks(graph, carol, dave):
     shown = NodeList.of(graph, QueryDict())
     behind = NodeEvidence(shown, graph.forms.get(digest=form(graph, "thermostat")))
     first, second = behind.page(None).object_list
-    assert [voice.name for voice in first.voices] == ["carol", "dave"] and (first.agreed, first.people) == (2, 2)
-    assert f"/marks/{carol.pk}/{first.item.pk}/#" in first.voices[0].url
+    assert [name for name, *_ in first.marks] == ["carol", "dave"] and (first.agreed, first.people) == (2, 2)
+    assert f"/marks/{carol.pk}/{first.item.pk}/#" in first.marks[0][2]
     assert "".join(piece.text for piece in first.pieces) == "left air conditioner thermostat not working"
     assert [piece.text for piece in first.pieces if piece.role] == ["thermostat"]
-    assert {other.words for other in second.others} == {"pump"}
-    assert ("at least 2 agree", 2) in behind.voices()
+    assert {words for _, words, _ in second.others} == {"pump"}
+    assert ("all", 2, 2) in behind.voices()
 
 
 def test_evidence_of_an_edge_shows_both_ends(graph):
