@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NamedTuple, Self
+from itertools import chain
+from typing import Any, NamedTuple
 
 from django.db import DatabaseError, connection
 from django.db.models import CharField, Count, Exists, F, OuterRef, Q, Sum, Value
@@ -19,7 +20,7 @@ from datasets.models.broken import judge_of
 from datasets.models.judged import broken_in
 from datasets.portions import by_keys, portions
 from quality.comparison import GIVEN_VOICE
-from quality.voices import GOLD_VOICE
+from quality.voices import voice_of
 from work.models.batch import Turns
 
 from .models import CountedItem, Graph, ItemEdge, ItemNode, SurfaceForm
@@ -83,7 +84,7 @@ def read_items(items: Collection[int], voices: Q = VOICES, *, with_times: bool =
     read if wanted. To be read in a `snapshot`."""
     annotations = Annotation.objects.filter(voices, item__in=among(list(items))).order_by("pk")
     whose = {
-        pk: (item, _voice_of(layer, annotator))
+        pk: (item, voice_of(layer, annotator))
         for pk, item, layer, annotator in annotations.values_list("pk", "item", "layer", "annotator")
     }
     counted = Q(annotation__in=among(list(whose))) & (
@@ -100,10 +101,6 @@ def read_items(items: Collection[int], voices: Q = VOICES, *, with_times: bool =
     for pk, tokens, text in texts.values_list("pk", "tokens", "search_text").iterator(chunk_size=FETCHED):
         cleaned = CleanedText.unfolded(tokens, text, len(text))
         yield GraphItem(pk, tokens, cleaned, marks[Entity][pk], marks[Relation][pk])
-
-
-def _voice_of(layer: str, annotator: int | None) -> int:
-    return annotator or (GIVEN_VOICE if layer == Layer.GIVEN else GOLD_VOICE)
 
 
 class Folding:
@@ -156,38 +153,22 @@ def statements_in(item: GraphItem, folding: Folding) -> tuple[list[Statement], l
     return sorted(entities.values(), key=lambda each: each.place), list(relations.values())
 
 
-Counts = dict[Any, list[int]]
+Counts = dict[tuple[int, Form | Edge], list[int]]
+"""By the voices and what they say: marks, ends of relations, and marks that break rules."""
 
 
-class GraphCounts(NamedTuple):
-    """What the marks of an item count: by voice and form marks, ends of relations, and marks that break rules; by voice and edge
-    marks, and those that break rules."""
-
-    nodes: Counts
-    edges: Counts
-
-    @classmethod
-    def of(cls, item: GraphItem, folding: Folding, broken: Collection[tuple[int, str]]) -> Self:
-        """``broken`` are the voices and uids of the marks that break rules."""
-        counts = cls(defaultdict(lambda: [0, 0, 0]), defaultdict(lambda: [0, 0]))
-        entities, relations = statements_in(item, folding)
-        for said in entities:
-            for voice, marks, flaws in _voices(said, broken):
-                row = counts.nodes[voice, said.what]
-                row[0] += marks
-                row[2] += flaws
-        for said in relations:
-            for voice, marks, flaws in _voices(said, broken):
-                row = counts.edges[voice, said.what]
-                row[0] += marks
-                row[1] += flaws
-                for form in (said.what.subject, said.what.object):  # type: ignore[union-attr]
-                    counts.nodes[voice, form][1] += marks
-        return counts
-
-    @property
-    def size(self) -> int:
-        return len(self.nodes) + len(self.edges)
+def count_item(item: GraphItem, folding: Folding, broken: Collection[tuple[int, str]]) -> Counts:
+    """``broken`` are the voices and uids of the marks that break rules."""
+    counts: Counts = defaultdict(lambda: [0, 0, 0])
+    for said in chain(*statements_in(item, folding)):
+        for voice, marks, flaws in _voices(said, broken):
+            row = counts[voice, said.what]
+            row[0] += marks
+            row[2] += flaws
+            if isinstance(said.what, Edge):
+                counts[voice, said.what.subject][1] += marks
+                counts[voice, said.what.object][1] += marks
+    return counts
 
 
 def _voices(said: Statement, broken: Collection[tuple[int, str]]) -> Iterator[tuple[int, int, int]]:
@@ -201,17 +182,13 @@ def _voices(said: Statement, broken: Collection[tuple[int, str]]) -> Iterator[tu
 # --- What is kept --------------------------------------------------------------------------------------------------------
 
 
-def _parts() -> list[Any]:
-    """What changes with every change of marks, of whether they count, and of texts."""
+def _signature(graph: Graph) -> Concat:
+    """Changes with every change of marks, of whether they count, of texts, and of what else is counted by."""
+    judge = judge_of(graph.pk)
     started = Count("pk", filter=Q(started_at__isnull=False))
     done = Count("pk", filter=Q(layer=Layer.GOLD, done_at__isnull=False))
-    return [Count("pk"), Sum("revision"), Sum(F("pk") * F("revision")), Sum("item__text_version"), started, done]
-
-
-def _signature(graph: Graph) -> Concat:
-    judge = judge_of(graph.pk)
     parts: list[Any] = [Value(f"{graph.stem} {judge.key if judge else ''}")]
-    for part in _parts():
+    for part in (Count("pk"), Sum("revision"), Sum(F("pk") * F("revision")), Sum("item__text_version"), started, done):
         parts += [Value(" "), Coalesce(Cast(part, CharField()), Value("0"))]
     return Concat(*parts, output_field=CharField())
 
@@ -274,9 +251,9 @@ def _count(
             some = list(changed)[first : first + ITEMS_AT_ONCE]
             with snapshot():
                 folding, broken = Folding(graph), _broken(graph, some)
-                counts = {item.pk: GraphCounts.of(item, folding, broken[item.pk]) for item in read_items(some)}
-            rows = [(pk, changed[pk], counts.get(pk, GraphCounts({}, {}))) for pk in some]
-            for few in portions(rows, lambda row: row[2].size, most=ITEMS_AT_ONCE, heaviest=ROWS_AT_ONCE):
+                counts = {item.pk: count_item(item, folding, broken[item.pk]) for item in read_items(some)}
+            rows = [(pk, changed[pk], counts.get(pk, {})) for pk in some]
+            for few in portions(rows, lambda row: len(row[2]), most=ITEMS_AT_ONCE, heaviest=ROWS_AT_ONCE):
                 with turns.write():
                     _store(graph, few)
     with write():
@@ -292,45 +269,45 @@ def _broken(graph: Graph, items: Sequence[int]) -> Mapping[int, set[tuple[int, s
     found: dict[int, set[tuple[int, str]]] = defaultdict(set)
     if judge := judge_of(graph.pk):
         for row in broken_in(judge, items):
-            voice = _voice_of(row.annotation.layer, row.annotation.annotator_id)
+            voice = voice_of(row.annotation.layer, row.annotation.annotator_id)
             found[row.annotation.item_id] |= {(voice, uid) for uids in row.places for uid in uids[2:] or uids}
     return found
 
 
-def _store(graph: Graph, rows: Sequence[tuple[int, str, GraphCounts]]) -> None:
+def _store(graph: Graph, rows: Sequence[tuple[int, str, Counts]]) -> None:
     """Let these be the counts of some items, given by their keys and signatures."""
     graph.locked()  # whoever counts takes turns
-    forms = _stored_forms(graph, [counts for *_, counts in rows])
+    forms = _stored_forms(graph, (what for *_, counts in rows for _, what in counts if isinstance(what, Form)))
     items = [pk for pk, *_ in rows]
     add_up(items, -1)
     for model in (ItemNode, ItemEdge, CountedItem):
         model._default_manager.filter(item__in=among(items))._raw_delete(connection.alias)
     now = [(pk, signature, counts) for pk, signature, counts in rows if signature]
     CountedItem.objects.bulk_create(CountedItem(item=pk, graph=graph, signature=sign) for pk, sign, _ in now)
-    nodes = (
-        (pk, forms[form.digest], voice, *row) for pk, _, counts in now for (voice, form), row in counts.nodes.items()
-    )
-    edges = (
-        (pk, forms[edge.subject.digest], edge.label, forms[edge.object.digest], voice, *row)
-        for pk, _, counts in now
-        for (voice, edge), row in counts.edges.items()
-    )
+    nodes, edges = [], []
+    for pk, _, counts in now:
+        for (voice, what), (marks, relations, broken) in counts.items():
+            if isinstance(what, Form):
+                nodes.append((pk, forms[what.digest], voice, marks, relations, broken))
+            else:
+                ends = forms[what.subject.digest], what.label, forms[what.object.digest]
+                edges.append((pk, *ends, voice, marks, broken))
     _insert("graph_itemnode (item_id, form_id, voice, marks, relations, broken)", nodes)
     _insert("graph_itemedge (item_id, subject_id, label, object_id, voice, marks, broken)", edges)
     add_up(items)
     drop_zeros(graph.pk)
 
 
-def _insert(columns: str, rows: Iterable[tuple[int, ...]]) -> None:
+def _insert(columns: str, rows: Sequence[tuple[int, ...]]) -> None:
     """A million times in a large project: the ORM takes four times as long."""
     places = ", ".join(["%s"] * (columns.count(",") + 1))
     with connection.cursor() as cursor:
-        cursor.executemany(f"INSERT INTO {columns} VALUES ({places})", list(rows))
+        cursor.executemany(f"INSERT INTO {columns} VALUES ({places})", rows)
 
 
-def _stored_forms(graph: Graph, counts: Collection[GraphCounts]) -> dict[str, int]:
+def _stored_forms(graph: Graph, forms: Iterable[Form]) -> dict[str, int]:
     """The keys of forms, by their ids; new ones are stored."""
-    found = {form.digest: form for each in counts for _, form in each.nodes}
+    found = {form.digest: form for form in forms}
     rows = graph.forms.filter(digest__in=among(list(found)))
     known, labels = {}, set()
     for key, label, pk in rows.values_list("digest", "label", "pk"):

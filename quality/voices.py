@@ -55,7 +55,7 @@ def voices_in(items: Collection[int], *, given: bool = False, gold: bool = False
     wanted = wanted | Q(layer=Layer.GOLD, done_at__isnull=False) if gold else wanted
     annotations = Annotation.objects.filter(wanted, item__in=among(list(items))).order_by()
     who = {
-        pk: (item, _voice_of(layer, annotator, is_imported))
+        pk: (item, voice_of(layer, annotator, is_imported))
         for pk, item, layer, annotator, is_imported in annotations.annotate(imported=UNTOUCHED_IMPORT).values_list(
             "pk", "item", "layer", "annotator", "imported"
         )
@@ -71,7 +71,7 @@ def voices_in(items: Collection[int], *, given: bool = False, gold: bool = False
 UNTOUCHED_IMPORT = Case(When(imported_by__isnull=False, changed_at=None, then=True), default=False)
 
 
-def _voice_of(layer: str, annotator: int | None, is_imported: bool) -> int:
+def voice_of(layer: str, annotator: int | None, is_imported: bool = False) -> int:
     if annotator is None:
         return GIVEN_VOICE if layer == Layer.GIVEN else GOLD_VOICE
     return IMPORTED - annotator if is_imported else annotator
