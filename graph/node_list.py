@@ -106,18 +106,10 @@ def side_of(one: int, other: int) -> str:
 class NodeList(FilteredList):
     """A value that is none of those that it can have matches no node."""
 
-    names: ClassVar[tuple[str, ...]] = (
-        "source",
-        "agreed",
-        "compare",
-        "label",
-        "relation",
-        "least",
-        "q",
-        "person",
-        "state",
+    names: ClassVar = (
+        *("source", "agreed", "compare", "label", "relation", "least", "q", "person", "state"),
+        *("side", "around", "item", "new", "view", "to", "size", "sort"),
     )
-    names += ("side", "around", "item", "new", "view", "to", "size", "sort")
     all_columns: ClassVar = (
         Column("node", "Node", "words"),
         Column("marks", "Marks", "marks", number=True, big_first=True),
