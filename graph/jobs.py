@@ -3,14 +3,11 @@
 from django.conf import settings
 from django.http.response import HttpResponseBase
 
-from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.http import Request, download
-from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job, User, new_file, start_job, start_once
-from projects import access
-from projects.models import Project
+from projects.jobs import project_of, reads
 from projects.work_export import rows_of
 
 from .counting import refresh, refresh_quickly
@@ -42,27 +39,16 @@ def export_or_start(
     )
 
 
-def reads(request: Request, job: Job) -> None:
-    """Whoever reads the project."""
-    access.project(request, job.target["project"], Right.READ)
-
-
-def _graph(job: Job) -> Graph:
-    if project := Project.objects.filter(pk=job.target["project"]).first():
-        return Graph.of(project)
-    raise Refused("The project was deleted.")
-
-
 @kind(COUNT, reads)
 def count_graph(job: Job, progress: Progress) -> None:
-    graph = _graph(job)
+    graph = Graph.of(project_of(job))
     refresh(graph, progress)
     job.finish(text="All nodes and edges are counted.", url=graph.get_absolute_url())
 
 
 @kind(EXPORT, reads)
 def export_graph(job: Job, progress: Progress) -> None:
-    graph, format = _graph(job), job.target["format"]
+    graph, format = Graph.of(project_of(job)), job.target["format"]
     source = source_named(graph.project, job.target["source"], job.target["agreed"])
     with new_file() as (name, target):
         write_graph(graph, source, format, target, progress)

@@ -59,7 +59,7 @@ def duplicate_project(job: Job, progress: Progress) -> None:
     _check_creator(job)
     progress(0, 0, "copying")
     target = job.target
-    _project(job).duplicate(by=job.by, job=job, **{name: target[name] for name in ("name", "people", "contents")})
+    project_of(job).duplicate(by=job.by, job=job, **{name: target[name] for name in ("name", "people", "contents")})
 
 
 @purge
@@ -81,7 +81,7 @@ def may_watch(request: Request, job: Job) -> None:
 
 @kind("assign", may_watch)
 def assign(job: Job, progress: Progress) -> None:
-    project = _project(job)
+    project = project_of(job)
     if not project.is_changing:
         progress(0, 0, "assigning")  # the last moment at which it can be cancelled
     if rule := job.target.get("rule"):
@@ -95,13 +95,13 @@ def assign(job: Job, progress: Progress) -> None:
 
 @kind("by_hand", may_watch)
 def give_or_take(job: Job, progress: Progress) -> None:
-    item_views.carry_out(_project(job), job, progress)
+    item_views.carry_out(project_of(job), job, progress)
 
 
 @kind("undo_by_hand", may_watch)
 def undo_by_hand(job: Job, progress: Progress) -> None:
     progress(0, 0, "assigning")
-    _project(job).undo_by_hand(job.target["change"], by=job.by, job=job, report=progress)
+    project_of(job).undo_by_hand(job.target["change"], by=job.by, job=job, report=progress)
 
 
 @cleanup
@@ -122,17 +122,22 @@ def forget_hand_changes() -> None:
 
 @kind(MATCH, may_watch)
 def match_preannotations(job: Job, progress: Progress) -> None:
-    _project(job).suggest(progress=progress, job=job)
+    project_of(job).suggest(progress=progress, job=job)
 
 
 @kind(WITHDRAW, may_watch)
 def withdraw_suggestions(job: Job, progress: Progress) -> None:
     """Of a source that was switched off."""
-    source = Source.objects.filter(pk=job.target["source"], dataset__project=_project(job)).first()
+    source = Source.objects.filter(pk=job.target["source"], dataset__project=project_of(job)).first()
     if source is None or source.is_on:
         raise Refused("The source is on again.")
     gone = source.withdraw(progress=progress)
     job.finish(url=source.get_absolute_url(), text=f"{plural(gone, 'suggestion,suggestions')} of “{source}” went.")
+
+
+def reads(request: Request, job: Job) -> None:
+    """Whoever reads the project."""
+    access.project(request, job.target["project"], Right.READ)
 
 
 def started_with(right: Right) -> Callable[[Request, Job], None]:
@@ -148,7 +153,7 @@ def started_with(right: Right) -> Callable[[Request, Job], None]:
 
 @kind("bundle", started_with(Right.KEEP))
 def make_bundle(job: Job, progress: Progress) -> None:
-    project = _project(job)
+    project = project_of(job)
     with new_file() as (name, target):
         manifest = bundle.write(project, target, progress)
         target.flush()
@@ -158,7 +163,7 @@ def make_bundle(job: Job, progress: Progress) -> None:
 @kind("export_work", started_with(Right.KEEP))
 def export_work(job: Job, progress: Progress) -> None:
     progress(0, 0, "writing")
-    work_export.finish_export(job, _project(job))
+    work_export.finish_export(job, project_of(job))
 
 
 @kind("import_bundle")
@@ -200,7 +205,7 @@ def _batch(job: Job) -> Batch:
     raise Refused("The project was deleted.")
 
 
-def _project(job: Job) -> Project:
+def project_of(job: Job) -> Project:
     if project := Project.objects.filter(pk=job.target["project"]).first():
         return project
     raise Refused("The project was deleted.")

@@ -4,16 +4,12 @@ from django.urls import reverse
 
 from annotation_service.blueprints import Right
 from annotation_service.db import write
-from annotation_service.http import Request
-from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job
 from annotation_service.words import plural
 from datasets.models import Item
 from datasets.portions import by_keys
-from projects import access
-from projects.jobs import started_with
-from projects.models import Project
+from projects.jobs import project_of, reads, started_with
 
 from .agreement import COMPARE, make_report
 from .gold_files import make_dataset
@@ -30,7 +26,7 @@ COUNT_SECONDS = 600
 def take_over(job: Job, progress: Progress) -> None:
     """Take over what the rule says, or what came with the dataset, wherever nothing is decided yet. Items without disputes are
     decided with it."""
-    project = _project(job)
+    project = project_of(job)
     given = job.target["what"] == "given"
     progress(0, 0, "counting")
     refresh_disputes(project, COUNT_SECONDS)
@@ -61,22 +57,11 @@ def take_over(job: Job, progress: Progress) -> None:
 @kind("gold_dataset", started_with(Right.KEEP))
 def make_gold_dataset(job: Job, progress: Progress) -> None:
     progress(0, 0, "copying")
-    make_dataset(_project(job), by=job.by, name=job.target["name"], job=job)
-
-
-def reads(request: Request, job: Job) -> None:
-    """Whoever reads the project."""
-    access.project(request, job.target["project"], Right.READ)
+    make_dataset(project_of(job), by=job.by, name=job.target["name"], job=job)
 
 
 @kind(COMPARE, reads)
 def compare_marks(job: Job, progress: Progress) -> None:
-    project = _project(job)
+    project = project_of(job)
     done = {"text": "Everybody’s marks are compared.", "url": reverse("quality:agreement", args=[project.pk])}
     make_report(project, progress, finish=lambda: job.finish(**done))
-
-
-def _project(job: Job) -> Project:
-    if project := Project.objects.filter(pk=job.target["project"]).first():
-        return project
-    raise Refused("The project was deleted.")
