@@ -59,7 +59,6 @@ class GraphContents:
 
     def __init__(self, graph: Graph, source: GraphSource) -> None:
         self.graph, self.source = graph, source
-
         self.ontologies = list(graph.project.ontology_set.order_by("pk"))
         self.labels = {label.pk: label for each in self.ontologies for label in each.labels()}
 
@@ -102,9 +101,6 @@ class GraphContents:
         found = {
             form.digest: StandingForm(form.digest, form.text, form.words, form.label, "", "", "") for form in forms
         }
-        rows = self.graph.forms.filter(digest__in=among(list(found))).values_list("digest", *_standing())
+        standing = [Coalesce(f"node__{name}", name) for name in StandingForm._fields]
+        rows = self.graph.forms.filter(digest__in=among(list(found))).values_list("digest", *standing)
         return found | {digest: StandingForm(*values) for digest, *values in rows}
-
-
-def _standing() -> list[Coalesce]:
-    return [Coalesce(f"node__{name}", name) for name in StandingForm._fields]

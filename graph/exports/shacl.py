@@ -55,10 +55,13 @@ class _Shaping:
                 found[above].append(owner)
         return found
 
-    def _shape(self, rule: Rule, what: str, kind: str, constraint: str) -> str:
-        name = self.terms.short(self.terms.own(f"rule-{rule.set.pk}-{rule.position + 1}-{what}"))
-        message = to_json(f"{rule.in_words(what, self.judge.name_of)}.")
-        return f"\n{name} a sh:NodeShape ; sh:targetClass ev:{kind} ;\n  sh:message {message} ;\n  {constraint} .\n"
+    def _of_rule(self, rule: Rule, what: str, kind: str, constraint: str) -> str:
+        name = f"rule-{rule.set.pk}-{rule.position + 1}-{what}"
+        return self._shape(name, f"{rule.in_words(what, self.judge.name_of)}.", kind, constraint)
+
+    def _shape(self, local: str, message: str, kind: str, constraint: str) -> str:
+        name, told = self.terms.short(self.terms.own(local)), to_json(message)
+        return f"\n{name} a sh:NodeShape ; sh:targetClass ev:{kind} ;\n  sh:message {told} ;\n  {constraint} .\n"
 
     # --- Entities ---
 
@@ -88,7 +91,7 @@ class _Shaping:
     {listed}
   }}"""
         constraint = f'sh:sparql [ sh:prefixes <{NAMESPACES["ev"]}> ; sh:select """{query}""" ]'
-        return self._shape(row, what, "EntityMark", constraint)
+        return self._of_rule(row, what, "EntityMark", constraint)
 
     # --- Relations ---
 
@@ -106,17 +109,12 @@ class _Shaping:
                 elsewhere = [_has(SUBJECT, self.label(below)) for below in nearer_domains.get(domain, ())]
                 leads = [_has(OBJECT, self.label(label)) for label in row.range]
                 ways = " ".join([_not(_has(SUBJECT, self.label(domain))), *elsewhere, *leads])
-                yield self._shape(row, "relation", "RelationMark", f"sh:or ( {free} {ways} )")
+                yield self._of_rule(row, "relation", "RelationMark", f"sh:or ( {free} {ways} )")
             # Once a relation has rules, it cannot lead from what has none.
             domains = " ".join(_has(SUBJECT, self.label(domain)) for domain in by_domain)
-            name = self.terms.short(
-                self.terms.own(f"rules-of-{self.terms.labels[relation].removeprefix(self.terms.namespace)}")
-            )
-            message = to_json(f"{self.judge.name_of(relation)} has rules, but none for the source.")
-            yield (
-                f"\n{name} a sh:NodeShape ; sh:targetClass ev:RelationMark ;\n  sh:message {message} ;\n"
-                f"  sh:or ( {free} {domains} ) .\n"
-            )
+            name = f"rules-of-{self.terms.labels[relation].removeprefix(self.terms.namespace)}"
+            message = f"{self.judge.name_of(relation)} has rules, but none for the source."
+            yield self._shape(name, message, "RelationMark", f"sh:or ( {free} {domains} )")
 
 
 def _has(path: str, label: str) -> str:

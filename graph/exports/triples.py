@@ -158,9 +158,8 @@ def _evidence(terms: Terms) -> Iterator[Subject]:
         texts = {pk: row for pk, *row in rows}
         deciders: dict[int, set[int]] = defaultdict(set)
         if source.name == GOLD:
-            for pk, person in decided.filter(annotation__item__in=among(list(texts))).values_list(
-                "annotation__item", "by"
-            ):
+            here = decided.filter(annotation__item__in=among(list(texts)))
+            for pk, person in here.values_list("annotation__item", "by"):
                 deciders[pk].add(person)
         read = read_items(list(texts), source.annotations, with_times=True)
         said = [(item, *statements(source, folding, item)) for item in read]
@@ -218,20 +217,15 @@ class _Told:
         selectors, text = list[Facts](), self.item.cleaned.between(start, end)
         if self.offsets is not None:
             first, last = self.offsets[start][0], self.offsets[end][1]
-            selectors, text = (
-                [{"a": "oa:TextPositionSelector", "oa:start": first, "oa:end": last}],
-                self.original[first:last],
-            )
+            selectors.append({"a": "oa:TextPositionSelector", "oa:start": first, "oa:end": last})
+            text = self.original[first:last]
         selectors.append({"a": "oa:TextQuoteSelector", "oa:exact": text})
         facts = {"a": "oa:SpecificResource", "oa:hasSource": self.iri, "oa:hasSelector": selectors}
         return Subject(self._name_of(start, end), facts)
 
     def _mark(self, mark: ReadMark, kind: str, facts: Facts) -> Subject:
-        said = {
-            "ev:annotation": self._annotation(mark.voice),
-            "ev:uid": mark.uid,
-            "ev:markedAs": self.terms.label(mark.label),
-        }
+        said = {"ev:annotation": self._annotation(mark.voice), "ev:uid": mark.uid}
+        said["ev:markedAs"] = self.terms.label(mark.label)
         said["ev:status"] = "given" if mark.voice == GIVEN_VOICE else "accepted"
         times = {"prov:generatedAtTime": mark.created_at, "dcterms:modified": mark.updated_at}
         people = {"prov:wasAttributedTo": self._people([mark.voice])}
@@ -240,14 +234,11 @@ class _Told:
     def _statement(self, statement: Statement, forms: Mapping[str, StandingForm]) -> Subject:
         terms, what, marks = self.terms, statement.what, statement.marks
         if isinstance(what, Edge):
-            one, other = (forms[end.digest] for end in (what.subject, what.object))
-            kind, said = (
-                "r",
-                (terms.node(one.digest, one.iri), terms.label(what.label), terms.node(other.digest, other.iri)),
-            )
+            kind, one, other = "r", forms[what.subject.digest], forms[what.object.digest]
+            said = terms.node(one.digest, one.iri), terms.label(what.label), terms.node(other.digest, other.iri)
         else:
-            form = forms[what.digest]
-            kind, said = "e", (terms.node(form.digest, form.iri), RDF_TYPE, terms.label(form.label))
+            kind, form = "e", forms[what.digest]
+            said = terms.node(form.digest, form.iri), RDF_TYPE, terms.label(form.label)
         facts = {
             "a": ["prov:Entity", "ev:Statement"],
             "ev:mark": [terms.own(f"mark-{kind}{mark.pk}") for mark in marks],
@@ -293,15 +284,7 @@ def json_ld(contents: GraphContents) -> Iterator[str]:
         type = {"@type": kind if kind == THING else _full(kind)} if kind else {}
         context[_local(name)] = {"@id": _full(name), **type}
     yield f'{{"@context": {to_json(context)},\n"@graph": '
-    for_json = (
-        {
-            "@id": subject.iri,
-            **_facts_in_json(subject.facts),
-            **({"@graph": [_said_in_json(subject.said)]} if subject.said else {}),
-        }
-        for subject in _evidence(Terms(contents))
-    )
-    yield from json_array(map(to_json, for_json))
+    yield from json_array(to_json(_in_json(subject)) for subject in _evidence(Terms(contents)))
     yield "}\n"
 
 
@@ -324,6 +307,15 @@ def _in_short(terms: Terms, name: str, value: Any) -> str:
     return f"{to_json(value)}^^{TIME}" if kind == TIME else to_json(value)
 
 
+def _in_json(subject: Subject) -> dict[str, Any]:
+    written = {"@id": subject.iri, **_facts_in_json(subject.facts)}
+    if subject.said:
+        about, predicate, object = subject.said
+        triple = {"@type": object} if predicate == RDF_TYPE else {predicate: {"@id": object}}
+        written["@graph"] = [{"@id": about, **triple}]
+    return written
+
+
 def _facts_in_json(facts: Facts) -> dict[str, Any]:
     written: dict[str, Any] = {}
     for name, values in _listed(facts):
@@ -333,11 +325,6 @@ def _facts_in_json(facts: Facts) -> dict[str, Any]:
             shown = [_facts_in_json(each) if isinstance(each, dict) else each for each in values]
             written[_local(name)] = shown[0] if len(shown) == 1 else shown
     return written
-
-
-def _said_in_json(said: tuple[str, str, str]) -> dict[str, Any]:
-    subject, predicate, object = said
-    return {"@id": subject} | ({"@type": object} if predicate == RDF_TYPE else {predicate: {"@id": object}})
 
 
 def _listed(facts: Facts) -> Iterator[tuple[str, list[Any]]]:
