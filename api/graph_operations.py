@@ -19,14 +19,14 @@ from graph.exports import graph_format
 from graph.figures import branch_matrix, growth, most_connected
 from graph.jobs import export_or_start, start_counting
 from graph.likeness import suggestions
-from graph.models import Graph, SurfaceForm
+from graph.models import SurfaceForm
 from graph.node_evidence import NodeEvidence
 from graph.node_list import CountedEdge, CountedNode, NodeList
 from graph.voices import sources_of
 
 from .blueprint_operations import changed, register_history, seen_by
 from .models import Scope
-from .operations import ApiSection, Call, Rows, attributes, time_of
+from .operations import ApiSection, Call, Rows, attributes
 from .rule_operations import show_ref
 from .work_operations import OF_PROJECT
 
@@ -41,8 +41,9 @@ graphs = ApiSection("Graphs", changes=Scope.ANNOTATE)
 # --- The graph ---------------------------------------------------------------------------------------------------------
 
 
-def _shown(call: Call, graph: Graph, **more: str) -> NodeList:
+def _shown(call: Call, project: int, **more: str) -> NodeList:
     """What is asked of a graph, which is counted first if that is quick, as its page does."""
+    graph = graph_of(call, project)
     if call.asked.get("cursor") is None:
         refresh_quickly(graph)
     asked = QueryDict(mutable=True)
@@ -56,9 +57,8 @@ def get_graph(call: Call, project: int) -> Any:
     graph = graph_of(call, project)
     is_counted = refresh_quickly(graph)
     sources = [{"source": name, "title": title} for name, title in sources_of(graph.project)]
-    counted_at = Graph.objects.filter(pk=graph.pk).values_list("counted_at", flat=True).get()
-    told = {"is_counted": is_counted, "counted_at": time_of(counted_at), "sources": sources}
-    return {**attributes(graph, "stem prefix namespace version"), **told}
+    told = attributes(graph, "stem prefix namespace version counted_at")
+    return {**told, "is_counted": is_counted, "sources": sources}
 
 
 @graphs.patch(GRAPH, "GraphChange", "Graph", scope=Scope.MANAGE, pages="graph:edit")
@@ -80,23 +80,19 @@ def count_graph(call: Call, project: int) -> Job:
 # --- Nodes and edges ---------------------------------------------------------------------------------------------------
 
 
-def show_node(node: CountedNode, further: Sequence[SurfaceForm]) -> dict[str, Any]:
-    form = node.form
-    return {
-        **attributes(node, "id marks other relations broken"),
-        **attributes(form, "name iri external_id"),
-        "form": form.text,
-        "words": form.words or form.text,
-        "label": node.label and show_ref(node.label),
-        "forms": [{"id": each.digest, "form": each.text} for each in further],
-    }
-
-
 def show_nodes(shown: NodeList, nodes: Sequence[CountedNode]) -> Iterator[dict[str, Any]]:
     further: dict[int | None, list[SurfaceForm]] = defaultdict(list)
     for form in shown.graph.forms.filter(node__in=among([node.form.pk for node in nodes])).order_by("text", "pk"):
         further[form.node_id].append(form)
-    return (show_node(node, further[node.form.pk]) for node in nodes)
+    for node in nodes:
+        yield {
+            **attributes(node, "id marks other relations broken"),
+            **attributes(node.form, "name iri external_id"),
+            "form": node.form.text,
+            "words": node.form.words or node.form.text,
+            "label": node.label and show_ref(node.label),
+            "forms": [{"id": each.digest, "form": each.text} for each in further[node.form.pk]],
+        }
 
 
 def show_edges(shown: NodeList, edges: Sequence[CountedEdge]) -> Iterator[dict[str, Any]]:
@@ -120,14 +116,14 @@ def list_nodes(call: Call, project: int) -> Rows:
 
     A node has the words, the label and the id of the form that stands for it; those of further forms name it, too.
     """
-    shown = _shown(call, graph_of(call, project))
+    shown = _shown(call, project)
     return Rows(shown.nodes(), lambda rows: show_nodes(shown, shown.shown(rows)), "node")
 
 
 @graphs.list(f"{GRAPH}/edges", "Edge", query=f"{OF_BOTH} to")
 def list_edges(call: Call, project: int) -> Rows:
     """List the edges that a source has marked, between nodes: each stands for all relations with its label between them."""
-    shown = _shown(call, graph_of(call, project), view="edges")
+    shown = _shown(call, project, view="edges")
     # Rows of two sources are grouped: the first of them is a key as good as any.
     rows = shown.edges().annotate(key=Min("pk") if shown.second else F("pk"))
     return Rows(rows, lambda some: show_edges(shown, shown.shown_edges(some)), "key")
@@ -136,8 +132,8 @@ def list_edges(call: Call, project: int) -> Rows:
 @graphs.get(NODE, "NodeDetails", query=COMPARED)
 def get_node(call: Call, project: int, node: str) -> Any:
     """A node, named by the id of any of its forms: these and all sources with their marks, and its most frequent edges."""
-    graph = graph_of(call, project)
-    [form], shown = nodes_of(graph, node), _shown(call, graph)
+    shown = _shown(call, project)
+    [form] = nodes_of(shown.graph, node)
     unmarked = {"node": form.pk, "here": 0, "there": 0, "all_relations": 0, "all_broken": 0}
     found = next(show_nodes(shown, shown.shown([shown.nodes().filter(node=form.pk).first() or unmarked])))
     evidence = NodeEvidence(shown, form)
@@ -181,16 +177,16 @@ def _places_of(evidence: NodeEvidence) -> Rows:
 @graphs.list(f"{NODE}/places", "GraphPlaces", query=COMPARED)
 def list_node_places(call: Call, project: int, node: str) -> Rows:
     """Where a node is marked, item by item: each place with everybody who has marked it, whatever source is asked for."""
-    graph = graph_of(call, project)
-    [form] = nodes_of(graph, node)
-    return _places_of(NodeEvidence(_shown(call, graph), form))
+    shown = _shown(call, project)
+    [form] = nodes_of(shown.graph, node)
+    return _places_of(NodeEvidence(shown, form))
 
 
 @graphs.list(f"{EDGE}/places", "GraphPlaces", query=COMPARED)
 def list_edge_places(call: Call, project: int, node: str, label: str, object: str) -> Rows:
     """The same of an edge: that with this label, given by its uid, from the first node to the second."""
-    graph = graph_of(call, project)
-    ends, shown = nodes_of(graph, node, object), _shown(call, graph)
+    shown = _shown(call, project)
+    ends = nodes_of(shown.graph, node, object)
     if found := shown.label_with(label):
         return _places_of(NodeEvidence(shown, ends[0], found, ends[-1]))
     raise Http404("There is no such label.")
@@ -227,7 +223,7 @@ def split_nodes(call: Call, project: int) -> Any:
 @graphs.get(f"{GRAPH}/suggestions", "NodeSuggestions", query=f"{SOURCE} label least q after")
 def get_node_suggestions(call: Call, project: int) -> Any:
     """Pairs of nodes that may be the same, by the likeness of their words: some at a time, until “next” is null."""
-    shown = _shown(call, graph_of(call, project))
+    shown = _shown(call, project)
     pairs, following = suggestions(shown, call.asked["after"] or 0)
     nodes = show_nodes(shown, [node for pair in pairs for node in pair[:2]])
     told = [{"node": next(nodes), "other": next(nodes), "likeness": round(pair.likeness, 3)} for pair in pairs]
@@ -251,7 +247,7 @@ register_history(graphs, GRAPH, "graph", "graph", graph_of, lambda call, project
 @graphs.get(f"{GRAPH}/figures", "GraphFigures", query=SOURCE)
 def get_graph_figures(call: Call, project: int) -> Any:
     """Whether items still bring new nodes and edges, what is connected most, and how many relations lead between branches."""
-    shown = _shown(call, graph_of(call, project))
+    shown = _shown(call, project)
     connected = most_connected(shown)
     nodes = show_nodes(shown, [node for node, _ in connected])
     return {

@@ -259,8 +259,8 @@ def _count(
     with write():
         now = graph.locked()
         # If somebody else has counted meanwhile, either may have stored what the other knew better: then all is looked at again.
-        graph.signature = signature if now.signature == before else ""
-        store(now, signature=graph.signature, counted_at=timezone.now())
+        graph.signature, graph.counted_at = signature if now.signature == before else "", timezone.now()
+        store(now, signature=graph.signature, counted_at=graph.counted_at)
 
 
 def _broken(graph: Graph, items: Sequence[int]) -> Mapping[int, set[tuple[int, str]]]:

@@ -112,11 +112,8 @@ class NodeEvidence:
         marks = Coalesce(Subquery(counts.annotate(sum=Sum("marks")).values("sum")), 0)
         forms = list(self._forms(self.node).annotate(marks=marks).order_by("-marks", "text")[:SHOWN_FORMS])
         merged = [form.digest for form in forms if form.node_id]
-        changes = (
-            self.graph.changes.filter(items__has_any_keys=merged).select_related("user")[:SHOWN_FORMS] if merged else ()
-        )
-        by_form: dict[str, GraphChange] = {}
-        for change in changes:
+        changes, by_form = self.graph.changes.filter(items__has_any_keys=merged), dict[str, GraphChange]()
+        for change in changes.select_related("user")[:SHOWN_FORMS] if merged else ():
             for digest in change.items:
                 by_form.setdefault(digest, change)
         labels = self.shown.labels
