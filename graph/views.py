@@ -42,6 +42,10 @@ from .voices import ALL, MOST_AGREED, sources_of
 MOST_NAMED = 50
 
 
+def reads(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    return require_GET(lambda request, pk, **options: view(request, graph_of(request, pk), **options))
+
+
 def _show_all(request: Request, error: Refused) -> HttpResponse:
     """Addresses may name sources that are not there any more."""
     if request.htmx or not request.GET:
@@ -65,12 +69,11 @@ def _standing(request: Request, graph: Graph) -> dict[str, Any]:
     }
 
 
-@require_GET
 @shows_refusals
-def page(request: Request, pk: int) -> HttpResponse:
+@reads
+def page(request: Request, graph: Graph) -> HttpResponse:
     """The table of nodes or edges, its picture and what is behind one of them; or one of the parts."""
-    graph, chosen = graph_of(request, pk), request.GET.get("at", "")
-    shown = NodeList.of(graph, request.GET)
+    shown, chosen = NodeList.of(graph, request.GET), request.GET.get("at", "")
     # What links to evidence begin with: composed for each of 500 rows it would take a quarter of a second.
     asked = {name: str(value) for name, value in request.GET.items() if value and name not in ("at", "places")}
     context = _standing(request, graph) | {"filter": shown, "here": f"?{urlencode({**asked, 'at': ''})}"}
@@ -141,10 +144,9 @@ def _evidence(shown: NodeList, request: Request, chosen: str) -> dict[str, Any]:
     return {"evidence": found, "places": found.page(request.GET.get("places")), "at": found.key}
 
 
-@require_GET
-def neighbours(request: Request, pk: int, node: str) -> JsonResponse:
+@reads
+def neighbours(request: Request, graph: Graph, node: str) -> JsonResponse:
     """The neighbours of a node, for the picture."""
-    graph = graph_of(request, pk)
     shown = NodeList.of(graph, request.GET)
     try:
         [form] = graph.standing([node]).values()
@@ -161,10 +163,6 @@ def count(request: Request, pk: int) -> HttpResponse:
 
 
 # --- What people do with nodes -------------------------------------------------------------------------------------------
-
-
-def reads(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    return require_GET(lambda request, pk, **options: view(request, graph_of(request, pk), **options))
 
 
 def acts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -270,21 +268,19 @@ def edit(request: Request, pk: int) -> HttpResponse:
     return _edited(request, graph, GraphForm, "The graph", thing=graph)
 
 
-@require_GET
 @shows_refusals
-def suggested(request: Request, pk: int) -> HttpResponse:
+@reads
+def suggested(request: Request, graph: Graph) -> HttpResponse:
     """Nodes that may be the same, to be decided one after the other."""
-    graph = graph_of(request, pk)
     shown = replace(NodeList.of(graph, request.GET), compare="")
     pairs, after = suggestions(shown, whole_number(request.GET.get("after", "")[:6]) or 0)
     context = _standing(request, graph) | {"filter": shown, "pairs": pairs, "after": after}
     return render(request, "graph/_pairs.html" if request.htmx else "graph/suggestions.html", context)
 
 
-@require_GET
 @shows_refusals
-def figures(request: Request, pk: int) -> HttpResponse:
-    graph = graph_of(request, pk)
+@reads
+def figures(request: Request, graph: Graph) -> HttpResponse:
     shown = replace(NodeList.of(graph, request.GET), compare="")
     context = _standing(request, graph) | {
         "filter": shown,
