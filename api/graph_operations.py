@@ -23,6 +23,7 @@ from graph.models import SurfaceForm
 from graph.node_evidence import NodeEvidence
 from graph.node_list import CountedEdge, CountedNode, NodeList
 from graph.voices import sources_of
+from ontologies.labels import Label
 
 from .blueprint_operations import changed, register_history, seen_by
 from .models import Scope
@@ -95,18 +96,17 @@ def show_nodes(shown: NodeList, nodes: Sequence[CountedNode]) -> Iterator[dict[s
         }
 
 
-def show_edges(shown: NodeList, edges: Sequence[CountedEdge]) -> Iterator[dict[str, Any]]:
+def show_edges(edges: Sequence[CountedEdge]) -> Iterator[dict[str, Any]]:
     for edge in edges:
         yield {
-            "subject": _show_end(shown, edge.subject),
+            "subject": _show_end(edge.subject, edge.subject_label),
             "label": show_ref(edge.label),
-            "object": _show_end(shown, edge.object),
+            "object": _show_end(edge.object, edge.object_label),
             **attributes(edge, "marks other broken"),
         }
 
 
-def _show_end(shown: NodeList, form: SurfaceForm) -> dict[str, Any]:
-    label = shown.labels.get(form.label)
+def _show_end(form: SurfaceForm, label: Label | None) -> dict[str, Any]:
     return {"id": form.digest, "words": str(form), "label": label and show_ref(label)}
 
 
@@ -126,7 +126,7 @@ def list_edges(call: Call, project: int) -> Rows:
     shown = _shown(call, project, view="edges")
     # Rows of two sources are grouped: the first of them is a key as good as any.
     rows = shown.edges().annotate(key=Min("pk") if shown.second else F("pk"))
-    return Rows(rows, lambda some: show_edges(shown, shown.shown_edges(some)), "key")
+    return Rows(rows, lambda some: show_edges(shown.shown_edges(some)), "key")
 
 
 @graphs.get(NODE, "NodeDetails", query=COMPARED)
@@ -143,7 +143,7 @@ def get_node(call: Call, project: int, node: str) -> Any:
         "sources": [
             {"source": name, "agreed": agreed or 1, "marks": marks} for name, agreed, marks in sorted(evidence.voices())
         ],
-        "edges": list(show_edges(shown, shown.neighbours(form))),
+        "edges": list(show_edges(shown.neighbours(form))),
     }
 
 

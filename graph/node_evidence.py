@@ -18,11 +18,11 @@ from ontologies.labels import Label
 from quality.comparison import GIVEN_VOICE
 from quality.voices import GOLD_VOICE, names_for
 
-from .counting import Folding, GraphItem, ReadMark, Statement, read_items
+from .counting import Folding, GraphItem, ReadMark, Statement, read_items, statements_in
 from .models import GraphChange, ItemEdge, ItemNode, NodeTotal, SurfaceForm
 from .models.counts import at_least
 from .node_list import MOST_NEIGHBOURS, CountedEdge, NodeList
-from .voices import ALL, GIVEN, GOLD, GraphSource, statements
+from .voices import ALL, GIVEN, GOLD
 
 PLACES = 10
 # Tokens before and after what is marked.
@@ -64,9 +64,7 @@ class NodeEvidence:
         self, shown: NodeList, node: SurfaceForm, label: Label | None = None, object: SurfaceForm | None = None
     ):
         self.shown, self.graph, self.node, self.label, self.object = shown, shown.graph, node, label, object
-        self.source = shown.first
-        if shown.second and not self._rows(shown.first).exists():
-            self.source = shown.second
+        self.sources = [each for each in (shown.first, shown.second) if each]
 
     @cached_property
     def _names(self) -> dict[int, str]:
@@ -82,12 +80,12 @@ class NodeEvidence:
     def _forms(self, node: SurfaceForm) -> QuerySet[SurfaceForm]:
         return SurfaceForm.objects.filter(Q(pk=node.pk) | Q(node=node.pk))
 
-    def _rows(self, source: GraphSource) -> QuerySet[Any]:
+    def _rows(self) -> QuerySet[Any]:
         own = self._forms(self.node).values("pk")
         if self.label and self.object:
             ends = {"subject__in": own, "object__in": self._forms(self.object).values("pk")}
-            return ItemEdge.objects.filter(label=self.label.pk, voice=source.voice, **ends)
-        return ItemNode.objects.filter(form__in=own, voice=source.voice)
+            return ItemEdge.objects.filter(label=self.label.pk, voice__in=self.shown.voices, **ends)
+        return ItemNode.objects.filter(form__in=own, voice__in=self.shown.voices)
 
     # --- What the head says ---
 
@@ -108,7 +106,7 @@ class NodeEvidence:
     def forms(self) -> list[tuple[Any, Label | None, GraphChange | None]]:
         """The most frequent first, as many as are shown, each with its ``marks``, its label, and what made it a form of this
         node."""
-        counts = ItemNode.objects.filter(form=OuterRef("pk"), voice=self.source.voice).order_by().values("form")
+        counts = ItemNode.objects.filter(form=OuterRef("pk"), voice__in=self.shown.voices).order_by().values("form")
         marks = Coalesce(Subquery(counts.annotate(sum=Sum("marks")).values("sum")), 0)
         forms = list(self._forms(self.node).annotate(marks=marks).order_by("-marks", "text")[:SHOWN_FORMS])
         merged = [form.digest for form in forms if form.node_id]
@@ -124,11 +122,12 @@ class NodeEvidence:
 
     def neighbours(self) -> list[tuple[CountedEdge, str, SurfaceForm, Label | None]]:
         """The edges of a node, the most frequent first, each with an arrow to or from the node at its far end, and its label."""
-        found = []
-        for edge in self.shown.neighbours(self.node):
-            arrow, far = ("→", edge.object) if edge.subject == self.node else ("←", edge.subject)
-            found.append((edge, arrow, far, self.shown.labels.get(far.label)))
-        return found
+        return [
+            (edge, "→", edge.object, edge.object_label)
+            if edge.subject == self.node
+            else (edge, "←", edge.subject, edge.subject_label)
+            for edge in self.shown.neighbours(self.node)
+        ]
 
     # --- Places ---
 
@@ -139,7 +138,7 @@ class NodeEvidence:
         return page
 
     def items(self) -> ItemQuerySet:
-        return Item.objects.filter(pk__in=self._rows(self.source).values("item")).order_by("position")
+        return Item.objects.filter(pk__in=self._rows().values("item")).order_by("position")
 
     def places(self, items: Sequence[Item]) -> list[EvidencePlace]:
         by_pk, folding = {item.pk: item for item in items}, Folding(self.graph)
@@ -150,7 +149,10 @@ class NodeEvidence:
         found = []
         with snapshot():
             for read in read_items(list(by_pk)):
-                entities, relations = statements(self.source, folding, read)
+                entities, relations = (
+                    [each for each in said if any(source.says(each) for source in self.sources)]
+                    for said in statements_in(read, folding)
+                )
                 for said in relations if self.label else entities:
                     if not self._is_meant(said, own, far):
                         continue

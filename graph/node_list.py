@@ -6,14 +6,13 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import Case, Count, F, IntegerField, Max, Q, QuerySet, Sum, Value, When
+from django.db.models import BooleanField, Case, Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Sum, Value, When
 from django.db.models.expressions import RawSQL
 from django.http import QueryDict
 
 from annotation_service.db import among
-from annotation_service.inputs import whole_number
+from annotation_service.inputs import Refused, whole_number
 from annotation_service.paging import Column, Page
-from annotation_service.words import plural
 from datasets.item_lists import FilteredList, labels_named
 from datasets.models import Item
 from datasets.models.item import folded
@@ -33,15 +32,19 @@ SELECT COALESCE(f.node_id, f.id) AS node, MIN(i.position) AS position
   JOIN datasets_item i ON i.id = c.item_id
  WHERE f.graph_id = %s AND c.voice = %s GROUP BY 1
 """
-FIRST_EDGES = """
-SELECT COALESCE(s.node_id, s.id), c.label, COALESCE(o.node_id, o.id), MIN(i.position) AS position
+_EDGE = "COALESCE(s.node_id, s.id), c.label, COALESCE(o.node_id, o.id)"
+_EDGES = """
   FROM graph_itemedge c
   JOIN graph_surfaceform s ON s.id = c.subject_id
   JOIN graph_surfaceform o ON o.id = c.object_id
   JOIN datasets_item i ON i.id = c.item_id
- WHERE s.graph_id = %s AND c.voice = %s GROUP BY 1, 2, 3
+ WHERE s.graph_id = %s
 """
+FIRST_EDGES = f"SELECT {_EDGE}, MIN(i.position) AS position {_EDGES} AND c.voice = %s GROUP BY 1, 2, 3"
 _NEW = f"SELECT node FROM ({FIRST_NODES}) AS firsts WHERE position BETWEEN %s AND %s"
+_NEW_EDGES = f"SELECT {_EDGE} {_EDGES} AND c.voice = %s GROUP BY 1, 2, 3 HAVING MIN(i.position) BETWEEN %s AND %s"
+_EDGES_OF_ITEM = f"SELECT {_EDGE} {_EDGES} AND c.voice IN (%s, %s) AND i.position = %s"
+_IS_ONE_OF = "(graph_edgetotal.subject_id, graph_edgetotal.label, graph_edgetotal.object_id) IN ({})"
 SIZES = (100, 200, 500)
 # So many edges are drawn at a time, the most frequent first.
 MOST_EDGES = 1500
@@ -80,11 +83,13 @@ class CountedNode(NamedTuple):
 
 
 class CountedEdge(NamedTuple):
-    """Between two nodes, given by the forms that stand for them."""
+    """Between two nodes, given by the forms that stand for them, with their labels."""
 
     subject: SurfaceForm
+    subject_label: Label | None
     label: Label
     object: SurfaceForm
+    object_label: Label | None
     marks: int
     other: int
     broken: int
@@ -148,10 +153,10 @@ class NodeList(FilteredList):
         yield self.q, f"with “{self.q}”"
         yield self.label, f"“{self.label_name}” and below"
         yield self.relation, f"with the relation “{self.relation_name}” or one below"
-        yield self.least, f"marked {plural(whole_number(self.least) or 0, 'time,times')} or more"
+        yield self.least, f"marked at least {self.least} ×"
         yield self.person, f"marked by {self.person.removeprefix('@')}"
         yield self.state, STATES.get(self.state, self.state)
-        yield self.side, SIDES.get(self.side, self.side)
+        yield self.second and self.side, SIDES.get(self.side, self.side)
         yield self.around, f"around “{self.centre or self.around}”"
         yield self.item, f"in item {self.item}"
         yield self.new, f"found for the first time in the items {self.new}"
@@ -160,8 +165,13 @@ class NodeList(FilteredList):
     @property
     def source_query(self) -> str:
         """The query string of the same source on other pages."""
-        chosen = {"source": self.source, "agreed": self.agreed}
-        return f"?{urlencode(chosen)}" if self.source or self.agreed else ""
+        chosen = {"source": self.source, "agreed": self.agreed, "compare": self.compare}
+        return f"?{urlencode({name: value for name, value in chosen.items() if value})}" if any(chosen.values()) else ""
+
+    @property
+    def fixed(self) -> dict[str, str]:
+        """What links ask for, and no field: it stays until all is shown."""
+        return {"around": self.around, "item": self.item, "new": self.new, "to": self.to}
 
     # --- What is asked for ---
 
@@ -223,7 +233,7 @@ class NodeList(FilteredList):
             there = Value(0, output_field=IntegerField())
             return rows.values(*by, here=F("marks"), there=there, **{f"all_{name}": F(name) for name in sums})
         one, other = (Sum(Case(When(voice=voice, then="marks"), default=0)) for voice in self.voices)
-        return rows.values(*by).annotate(here=one, there=other, **{f"all_{name}": Max(name) for name in sums})
+        return rows.values(*by).annotate(here=one, there=other, **{f"all_{name}": Sum(name) for name in sums})
 
     @property
     def _by_marks(self) -> Any:
@@ -245,9 +255,9 @@ class NodeList(FilteredList):
     def _matching(self, found: QuerySet[Any]) -> QuerySet[Any]:
         """Those as often as asked for, in the state and on the side that are."""
         if self.least:
-            found = found.filter(here__gte=whole_number(self.least[:9]) or 0)
+            found = found.filter(here__gte=self._least)
         known = CONDITIONS.keys() - ({"alone"} if self.view == "edges" else set())
-        for name in filter(None, (self.state, self.side)):
+        for name in filter(None, (self.state, self.side if self.second else "")):
             found = found.filter(CONDITIONS[name]) if name in known else found.none()
         return found
 
@@ -256,8 +266,30 @@ class NodeList(FilteredList):
         if text := folded(self.q):
             yield self.graph.forms.order_by().filter(search_text__contains=text).values_list(STANDING)
 
+    @property
+    def _least(self) -> int:
+        if (number := whole_number(self.least[:9])) is None:
+            raise Refused("This must be a whole number.", place="at least")
+        return number
+
+    @property
+    def _new_in(self) -> list[int]:
+        """The positions of the first and last item in which it is found for the first time."""
+        first, _, last = self.new.partition("-")
+        return [(whole_number(number[:9]) or 0) - 1 for number in (first, last or first)]
+
+    @property
+    def _position(self) -> int:
+        return (whole_number(self.item[:9]) or 0) - 1
+
+    def _near(self) -> Any:
+        """The node around which all are, and its neighbours."""
+        if self.centre is None:
+            return []
+        return among(list(ends_of(self.neighbours(self.centre)) | {self.centre.pk}))
+
     def _among(self) -> Iterator[Any]:
-        """Sets of nodes in which all are that match; of an edge both ends."""
+        """Sets of nodes in which all are that match."""
         if self.person:
             voice = source_named(self.project, self.person).voice
             yield NodeTotal.objects.filter(graph=self.graph, voice=voice).values("node")
@@ -266,17 +298,13 @@ class NodeList(FilteredList):
             edges = EdgeTotal.objects.filter(graph=self.graph, **for_some)
             yield edges.values("subject").union(edges.values("object"))
         if self.item:
-            position = (whole_number(self.item[:9]) or 0) - 1
-            wanted = Item.objects.filter(dataset=self.dataset, position=position).values("pk")
+            wanted = Item.objects.filter(dataset=self.dataset, position=self._position).values("pk")
             here = ItemNode.objects.filter(item__in=wanted, voice__in=self.voices)
             yield self.graph.forms.order_by().filter(pk__in=here.values("form")).values_list(STANDING)
         if self.new:
-            first, _, last = self.new.partition("-")
-            items = [(whole_number(number[:9]) or 0) - 1 for number in (first, last or first)]
-            yield RawSQL(_NEW, [self.graph.pk, self.first.voice, *items])
+            yield RawSQL(_NEW, [self.graph.pk, self.first.voice, *self._new_in])
         if self.around:
-            near = self.neighbours(self.centre) if self.centre else []
-            yield among(list(ends_of(near) | {self.centre.pk})) if self.centre else []
+            yield self._near()
 
     def page(self, wanted: str | None) -> Page:
         """Of `CountedNode` or, if edges are listed, of `CountedEdge`, with all that match counted."""
@@ -318,16 +346,39 @@ class NodeList(FilteredList):
                 found = found.filter(**{f"{end}__label__in": self._labels_of("entity", text)})
         for named in self._named():
             found = found.filter(Q(subject__in=named) | Q(object__in=named))
-        for wanted in self._among():
-            found = found.filter(subject__in=wanted, object__in=wanted)
+        if self.around:
+            near = self._near()
+            found = found.filter(subject__in=near, object__in=near)
+        for said in self._said():
+            found = found.filter(said)
         return self._matching(found)
+
+    def _said(self) -> Iterator[Any]:
+        """Conditions of edges, not of their ends: who has marked them, in which item, and where for the first time."""
+        if self.person:
+            same = {name: OuterRef(name) for name in ("subject", "label", "object")}
+            yield Exists(EdgeTotal.objects.filter(voice=source_named(self.project, self.person).voice, **same))
+        asked = []
+        if self.item:
+            asked.append((_EDGES_OF_ITEM, [self.voices[0], self.voices[-1], self._position]))
+        if self.new:
+            asked.append((_NEW_EDGES, [self.first.voice, *self._new_in]))
+        for sql, values in asked:
+            yield RawSQL(_IS_ONE_OF.format(sql), [self.graph.pk, *values], output_field=BooleanField())
 
     def shown_edges(self, rows: Iterable[Mapping[str, Any]]) -> list[CountedEdge]:
         """Rows of `edges` as people see them."""
         known = [row for row in rows if row["label"] in self.labels]
         forms = SurfaceForm.objects.in_bulk({row[end] for row in known for end in ("subject", "object")})
         return [
-            CountedEdge(forms[row["subject"]], self.labels[row["label"]], forms[row["object"]], *_figures(row))
+            CountedEdge(
+                subject := forms[row["subject"]],
+                self.labels.get(subject.label),
+                self.labels[row["label"]],
+                object := forms[row["object"]],
+                self.labels.get(object.label),
+                *_figures(row),
+            )
             for row in known
         ]
 

@@ -17,7 +17,7 @@ from .counting import Folding, GraphItem, Statement, statements_in
 from .models.counts import at_least
 
 MOST_AGREED = 999
-IN_WORDS = {GOLD: "Gold", GIVEN: "What came with the dataset", ALL: "Everybody"}
+IN_WORDS = {GOLD: "Gold", GIVEN: "The dataset", ALL: "Everybody"}
 
 
 class GraphSource(NamedTuple):
