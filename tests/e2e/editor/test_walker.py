@@ -111,7 +111,7 @@ class Walker:
     def check(self) -> None:
         for item in OntologyItem.objects.filter(ontology=self.editors[0].ontology, level__gt=0):
             for text in (item.description, *item.example_terms):
-                for label in re.findall(r"for <([^>]*)>", text):
+                for label in re.findall(r"for <([^<>]*)>", text):
                     known = label.replace("'", "") == item.name.replace("'", "")
                     assert known, f"“{text}” stands at {item.name}: {self.did[0]}, {self.did[-60:]}"
 
