@@ -47,9 +47,9 @@ def reads(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def _show_all(request: Request, error: Refused) -> HttpResponse:
-    """Addresses may name sources that are not there any more."""
+    """Addresses may name sources that are not there any more. What is shown stays when a field is refused."""
     if request.htmx or not request.GET:
-        return refused(error)
+        return reswap(refused(error), "none")
     messages.error(request, str(error))
     return redirect(request.path)
 

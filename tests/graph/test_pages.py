@@ -87,7 +87,8 @@ def test_nodes_around_another(graph):
 def test_what_can_be_no_answer_is_refused(graph, as_alice, query, why):
     with pytest.raises(Refused, match=why):
         listed(graph, query)
-    assert ask(as_alice, graph, query=f"?{query}", headers={"HX-Target": "graph"}).status_code == 422
+    answer = ask(as_alice, graph, query=f"?{query}", headers={"HX-Request": "true", "HX-Target": "graph"})
+    assert answer.status_code == 422 and answer["HX-Reswap"] == "none", "the table stays"
 
 
 def test_what_only_links_ask_for_stays_when_a_field_is_changed(graph, as_alice):
