@@ -2,7 +2,9 @@
 chosen is the same in the table, the picture and the evidence."""
 
 import json
+import math
 import re
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import expect
@@ -172,6 +174,70 @@ def test_neighbours_come_on_demand_and_the_picture_can_be_taken_away(page, graph
         content = taken.value.path().read_bytes()
         assert content.startswith(b"<svg" if kind == "SVG" else b"\x89PNG")
         assert kind == "PNG" or b"hydraulic pump" in content
+
+
+SMALL = {
+    "compared": True,
+    "nodes": [
+        {"id": "a", "words": "hydraulic pump of the left hand side", "color": "#2a9d8f", "marks": 9, "side": "both"},
+        {"id": "b", "words": "<worn>", "color": "#c77d4f", "marks": 1, "side": "one"},
+    ],
+    "edges": [
+        {"id": f"{n}", "subject": "a", "object": to, "label": f"relation{n}", "marks": 1, "side": side}
+        for n, (to, side) in enumerate([("b", "both"), ("b", "one"), ("b", "other"), ("a", "both")])
+    ],
+}
+
+
+def test_the_file_is_the_picture(page, graph):
+    """Edges end where circles begin, each has a line of its own, also that of a node to itself, and names are in full."""
+    graph.open()
+    page.evaluate("(data) => window.graphPicture.draw(data)", SMALL)
+    page.wait_for_selector("#picture:not([aria-busy])")
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="SVG").click()
+    svg = ElementTree.parse(taken.value.path()).getroot()
+    named = {"svg": "http://www.w3.org/2000/svg"}
+    words = [" ".join(text.itertext()) for text in svg.iterfind(".//svg:text", named)]
+    assert {"hydraulic pump of the left hand side", "<worn>"} < set(words)
+    lines = [path for path in svg.iterfind(".//svg:path", named) if path.get("fill") == "none"]
+    assert len({line.get("d") for line in lines}) == 4
+    assert [line.get("stroke-dasharray") != "none" for line in lines] == [False, True, True, False]
+    circle = svg.find(".//svg:circle", named)
+    assert circle.get("fill").startswith("rgb(")  # hides what is behind it
+    radius, x, y = (float(circle.get(name)) for name in ("r", "cx", "cy"))
+    for line in lines:
+        begins = [float(number) for number in re.findall(r"-?[0-9.]+", line.get("d"))[:2]]
+        assert math.dist(begins, (x, y)) == pytest.approx(radius, abs=2)
+
+
+def test_an_empty_picture_says_so(page, graph):
+    graph.open("?q=nothing")
+    expect(page.get_by_text("Nothing to draw.")).to_be_visible()
+    for button in page.locator("[data-picture]").all():
+        expect(button).to_be_disabled()
+    graph.open()
+    expect(page.get_by_text("Nothing to draw.")).to_be_hidden()
+    expect(page.get_by_role("button", name="PNG")).to_be_enabled()
+
+
+def test_a_picture_fits_its_window_until_it_is_moved(page, graph):
+    graph.open()
+    page.wait_for_selector("#picture:not([aria-busy])")
+    nodes = [node["id"] for node in graph.drawn()["nodes"]]
+    page.set_viewport_size({"width": 900, "height": 700})
+    box = page.locator("#picture").bounding_box()
+    page.wait_for_function(
+        """([ids, width, height]) => ids.map(window.graphPicture.place)
+           .every(({ x, y }) => x > 0 && y > 0 && x < width && y < height)""",
+        arg=[nodes, box["width"], box["height"]],
+    )
+    apart = "([one, other]) => window.graphPicture.place(one).x - window.graphPicture.place(other).x"
+    page.locator("[data-picture=in]").click()
+    before = page.evaluate(apart, nodes[:2])
+    page.set_viewport_size({"width": 1300, "height": 800})
+    page.wait_for_timeout(200)
+    assert page.evaluate(apart, nodes[:2]) == pytest.approx(before)
 
 
 def test_everybody_can_read_it(page, graph, project):

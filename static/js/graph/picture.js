@@ -1,12 +1,13 @@
 // The picture of a graph, drawn by cytoscape.js and arranged by d3-force. Both are given here as globals: see the page.
 
 import { arrange } from "./arrange.js";
-import { save, svg } from "./files.js";
+import { png, save, svg } from "./files.js";
 
-// Of more nodes or edges, names come with zooming in.
-const MOST_NAMED = 120;
-const MOST_LABELLED = 150;
-const SIDES = { both: "solid", one: "dashed", other: "dotted" };
+const MOST_NAMED = 120; // nodes: of more, names come with zooming in
+const MOST_LABELLED = 150; // edges, likewise
+const READABLE = 0.85; // edges are named when what is drawn is so large
+const CLOSEST = 1.2; // as near as a few nodes come by themselves
+const MARGIN = 20;
 
 /** Colours as the canvas wants them: those of the page, whatever its theme. */
 function colours(place) {
@@ -18,74 +19,51 @@ function colours(place) {
   return found;
 }
 
+/** A colour of a label on the ground, as if it let a quarter through, but hiding the edges behind it. */
+function tinted(color, ground) {
+  const [one, other] = [[1, 3, 5].map((place) => parseInt(color.slice(place, place + 2), 16)), ground.match(/\d+/g).map(Number)];
+  return `rgb(${one.map((part, place) => Math.round(part / 4 + (3 * other[place]) / 4)).join(", ")})`;
+}
+
+/** Words in lines, broken between words if that is possible. */
+const inLines = (words) => (words.match(/.{1,18}(?:\s+|$)|.{1,18}/gsu) ?? []).map((line) => line.trim()).join("\n");
+
 function styles(place, nodes, edges) {
   const { ink, soft, edge, accent, panel } = colours(place);
-  const few = edges <= MOST_LABELLED;
-  const least = nodes <= MOST_NAMED ? 3 : 7;
-  const text = { "font-size": 11, color: ink, "text-outline-color": panel, "text-outline-width": 2, "min-zoomed-font-size": least };
+  const isFew = edges <= MOST_LABELLED;
+  const text = { "text-outline-color": panel, "text-outline-width": 2 };
+  const dashes = (each) => (each.data("side") === "one" ? [7, 4] : [2, 3]);
+  const node = {
+    ...text, label: "data(words)", "font-size": 12, color: ink, "min-zoomed-font-size": nodes <= MOST_NAMED ? 4 : 7,
+    "text-valign": "bottom", "text-margin-y": 3, "text-wrap": "wrap", "text-max-width": 400, // lines are broken before
+    width: "data(size)", height: "data(size)", "background-color": (each) => tinted(each.data("color"), panel),
+    "border-color": "data(color)", "border-width": 2,
+  };
+  const line = {
+    ...text, label: isFew ? "" : "data(label)", "font-size": 10, color: soft, "min-zoomed-font-size": isFew ? 0 : 11,
+    width: "data(width)", "line-color": edge, "line-opacity": 0.8, "curve-style": isFew ? "bezier" : "straight",
+    "target-arrow-color": edge, "target-arrow-shape": "triangle", "arrow-scale": 0.7,
+  };
   return [
-    {
-      selector: "node",
-      style: {
-        ...text,
-        label: "data(words)",
-        width: "data(size)",
-        height: "data(size)",
-        "background-color": "data(color)",
-        "background-opacity": 0.25,
-        "border-color": "data(color)",
-        "border-width": 2,
-        "border-style": "data(line)",
-        "text-valign": "bottom",
-        "text-margin-y": 3,
-        "text-wrap": "ellipsis",
-        "text-max-width": 110,
-      },
-    },
-    {
-      selector: "edge",
-      style: {
-        ...text,
-        label: "data(label)",
-        "font-size": 9,
-        color: soft,
-        "min-zoomed-font-size": few ? 5 : 10,
-        width: "data(width)",
-        "line-color": edge,
-        "line-style": "data(line)",
-        "line-opacity": 0.7,
-        "target-arrow-color": edge,
-        "target-arrow-shape": "triangle",
-        "arrow-scale": 0.7,
-        "curve-style": few ? "bezier" : "haystack",
-        "haystack-radius": 0,
-      },
-    },
-    { selector: ".near", style: { "line-opacity": 1, "line-color": accent, "target-arrow-color": accent, "min-zoomed-font-size": 5 } },
+    { selector: "node", style: node }, { selector: "edge", style: line },
+    { selector: "edge[?compared]", style: { "line-color": soft, "target-arrow-color": soft, "line-opacity": 1 } },
+    { selector: "edge[side != 'both']", style: { "line-style": "dashed", "line-dash-pattern": dashes } },
+    { selector: "node[side != 'both']", style: { "border-style": "dashed", "border-dash-pattern": dashes, "border-width": 3 } },
+    { selector: ".near", style: { "line-opacity": 1, "line-color": accent, "target-arrow-color": accent } },
+    { selector: ".near, .readable", style: { label: "data(label)", "min-zoomed-font-size": 6 } },
     { selector: ".chosen", style: { "border-color": accent, "border-width": 4, "line-color": accent, "line-opacity": 1 } },
   ];
 }
 
 function elements({ compared, nodes, edges }) {
-  const line = (side) => (compared ? SIDES[side] : "solid");
   const most = Math.max(1, ...nodes.map((node) => node.marks));
-  return [
-    ...nodes.map((node) => ({
-      group: "nodes",
-      data: { ...node, size: 14 + 34 * Math.sqrt(node.marks / most), line: line(node.side) },
-    })),
-    ...edges.map((edge) => ({
-      group: "edges",
-      data: {
-        id: edge.id,
-        source: edge.subject,
-        target: edge.object,
-        label: `${edge.label} ${edge.marks}`,
-        width: Math.min(8, 1 + 1.3 * Math.log2(edge.marks)),
-        line: line(edge.side),
-      },
-    })),
+  const size = (marks) => 14 + 34 * Math.sqrt(marks / most);
+  const width = (marks) => Math.min(8, 1 + 1.3 * Math.log2(marks)) + (compared ? 0.5 : 0);
+  const all = [
+    ...nodes.map((node) => ({ ...node, words: inLines(node.words), size: size(node.marks) })),
+    ...edges.map(({ id, subject: source, object: target, label, marks, side }) => ({ id, source, target, label: `${label} ${marks}`, width: width(marks), side })),
   ];
+  return all.map((data) => ({ data: { ...data, compared, side: compared ? data.side : "both" } }));
 }
 
 export function createPicture(place, { open, neighbours }) {
@@ -93,50 +71,65 @@ export function createPicture(place, { open, neighbours }) {
   let chosen = "";
   let arranging = null;
   let isShown = true;
+  let isMoved = false; // by the people who look at it
+  const recolour = () => cy.style(styles(place, cy.nodes().length, cy.edges().length));
 
-  const restyle = (nodes, edges) => cy.style(styles(place, nodes, edges));
-  const recolour = () => restyle(cy.nodes().length, cy.edges().length);
-  const tidy = (options) => {
+  function tidy(options) {
+    const isEmpty = cy.nodes().empty();
     arranging?.stop();
     place.toggleAttribute("aria-busy", true);
-    arranging = arrange(cy, { ...options, done: finish });
-  };
+    place.parentElement.toggleAttribute("data-empty", isEmpty);
+    for (const button of place.parentElement.querySelectorAll("[data-picture]")) button.disabled = isEmpty;
+    arranging = arrange(cy, { ...options, ratio: place.clientWidth / place.clientHeight, done: finish });
+  }
+
+  function fit() {
+    cy.fit(undefined, MARGIN);
+    if (cy.zoom() > CLOSEST) cy.zoom(CLOSEST), cy.center();
+    isMoved = false;
+  }
 
   function finish() {
     place.removeAttribute("aria-busy");
     if (!isShown) cy.mount(place);
     isShown = true;
-    cy.fit(undefined, 30);
+    fit();
+    label();
   }
 
   function draw(data) {
     if (isShown) cy.unmount(); // drawn once, when all have their places
     isShown = false;
     cy.elements().remove();
-    restyle(data.nodes.length, data.edges.length); // before there is anything that has to be styled twice
+    cy.style(styles(place, data.nodes.length, data.edges.length)); // before there is anything that has to be styled twice
     cy.batch(() => cy.add(elements(data)));
     tidy();
     choose(chosen);
   }
 
-  /** More nodes and edges, near the one that they are neighbours of. */
+  /** Few edges are named while they are drawn large enough. */
+  function label() {
+    const edges = cy.edges();
+    if (edges.length <= MOST_LABELLED) edges.toggleClass("readable", cy.zoom() >= READABLE);
+  }
+
+  /** More nodes and edges, near the one that they are neighbours of; how many there were. */
   function add(data, near) {
     const at = cy.getElementById(near).position() ?? { x: 0, y: 0 };
     const fresh = elements(data).filter(({ data: { id } }) => cy.getElementById(id).empty());
-    const angle = (2 * Math.PI) / Math.max(1, fresh.length);
-    cy.batch(() => {
-      const added = cy.add(fresh);
-      added.nodes().forEach((node, place) => node.position({ x: at.x + 120 * Math.cos(place * angle), y: at.y + 120 * Math.sin(place * angle) }));
-    });
+    if (!fresh.length) return 0;
+    const around = (place) => ({ x: at.x + 120 * Math.cos(place), y: at.y + 120 * Math.sin(place) });
+    cy.batch(() => cy.add(fresh).nodes().forEach((node, place) => node.position(around(place))));
     recolour();
     tidy({ gently: true });
     choose(chosen);
+    return fresh.length;
   }
 
   function choose(at) {
     chosen = at;
     cy.batch(() => {
-      cy.elements().removeClass("chosen near");
+      cy.elements(".chosen, .near").removeClass("chosen near"); // all would be styled again
       const element = cy.getElementById(at);
       element.addClass("chosen");
       (element.isNode?.() ? element.connectedEdges() : element).addClass("near");
@@ -147,19 +140,25 @@ export function createPicture(place, { open, neighbours }) {
   cy.on("dbltap", "node", ({ target }) => neighbours(target.id()));
   new MutationObserver(recolour).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
-  new ResizeObserver(() => cy.resize()).observe(place);
+  cy.on("zoom", label);
+  cy.on("dragpan scrollzoom pinchzoom", () => (isMoved = true));
+  new ResizeObserver(() => {
+    cy.resize();
+    if (isShown && !isMoved) fit();
+  }).observe(place);
 
-  const zoom = (by) => cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+  function zoom(by) {
+    cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+    isMoved = true;
+  }
+
+  const drawn = () => svg(cy, colours(place).panel);
   return {
-    draw,
-    add,
-    choose,
-    in: () => zoom(1.3),
-    out: () => zoom(1 / 1.3),
-    fit: () => cy.fit(undefined, 30),
+    draw, add, choose, fit,
+    in: () => zoom(1.3), out: () => zoom(1 / 1.3),
     arrange: () => tidy(),
-    svg: () => save(new Blob([svg(cy, colours(place))], { type: "image/svg+xml" }), "graph.svg"),
-    png: () => cy.png({ output: "blob-promise", full: true, scale: 2, bg: colours(place).panel }).then((blob) => save(blob, "graph.png")),
+    svg: () => save(new Blob([drawn()], { type: "image/svg+xml" }), "graph.svg"),
+    png: async () => save(await png(drawn()), "graph.png"),
     counts: () => ({ nodes: cy.nodes().length, edges: cy.edges().length }),
     place: (id) => cy.getElementById(id).renderedPosition(),
     chosen: () => chosen,
