@@ -1,11 +1,13 @@
 // The page of a graph: what is chosen is the same in the table, in the picture and in the evidence, and stands in the address.
 
 import { createPicture } from "./graph/picture.js";
+import { waitFor } from "./waiting.js";
 import { plural } from "./words.js";
 
 const $ = (selector, root = document) => root.querySelector(selector);
 const picture = createPicture($("#picture"), { open, neighbours });
 const chosenAt = () => new URLSearchParams(location.search).get("at") ?? "";
+const say = (text, kind = "info") => document.dispatchEvent(new CustomEvent("toast", { detail: { text, kind } }));
 const rowOf = (at) => $(`#graph tr[data-at="${CSS.escape(at)}"]`);
 const rows = () => [...document.querySelectorAll("#graph tr[data-at]")];
 
@@ -32,9 +34,12 @@ function show() {
 }
 
 async function neighbours(node) {
+  if (!node) return say("Choose a node first: its neighbours come then.");
   const address = $(".graph-picture").dataset.neighbours.replace("NODE", node);
-  const answer = await fetch(address + location.search, { headers: { "HX-Request": "true" } }).catch(() => null);
-  if (answer?.ok) picture.add(await answer.json(), node);
+  const answer = await waitFor(fetch(address + location.search, { headers: { "HX-Request": "true" } })).catch(() => null);
+  const found = answer?.ok ? await answer.json().catch(() => null) : null;
+  if (!found) return say("The neighbours could not be fetched. Try again in a moment.", "error");
+  if (!picture.add(found, node)) say("No further neighbours.");
 }
 
 function draw() {
@@ -44,14 +49,12 @@ function draw() {
 }
 
 let focused = ""; // the row that had the focus, while another table comes
-
 document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
   if (target.id === "graph") focused = row()?.dataset.at ?? "";
 });
 document.addEventListener("htmx:afterSettle", ({ detail: { target, elt } }) => {
   if (target.id === "graph" || elt?.id === "graph") {
     draw();
-recall();
     recall();
     rowOf(focused)?.querySelector("a").focus();
     focused = "";
@@ -71,10 +74,8 @@ function recall() {
   if (!$("#selected")) return;
   for (const box of form.querySelectorAll("input[name=node][type=checkbox]")) box.checked = selected.has(box.value);
   for (const field of form.querySelectorAll("input[name=node][type=hidden]")) field.remove();
-  for (const id of selected) {
-    if ($(`input[value="${id}"]`, form)) continue;
-    form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "node", value: id }));
-  }
+  const elsewhere = [...selected].filter((id) => !$(`input[value="${id}"]`, form));
+  form.append(...elsewhere.map((value) => Object.assign(document.createElement("input"), { type: "hidden", name: "node", value })));
   $("#selected").hidden = !selected.size;
   $("#selected > span").textContent = `${plural(selected.size, "node", "nodes")} selected`;
 }

@@ -221,6 +221,23 @@ def test_an_empty_picture_says_so(page, graph):
     expect(page.get_by_role("button", name="PNG")).to_be_enabled()
 
 
+def test_neighbours_that_do_not_come_are_told(page, graph, problems):
+    problems.expect("ERR_FAILED")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "neighbours" in request.url else None)
+    graph.open()
+    page.wait_for_selector("#picture:not([aria-busy])")
+    page.keyboard.press("n")
+    expect(page.locator("#toasts")).to_contain_text("Choose a node first")
+    assert asked == []
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("n")
+    expect(page.locator("#toasts")).to_contain_text("No further neighbours.")
+    page.route("**/neighbours/**", lambda route: route.abort())
+    page.keyboard.press("n")
+    expect(page.locator("#toasts")).to_contain_text("could not be fetched")
+
+
 def test_a_picture_fits_its_window_until_it_is_moved(page, graph):
     graph.open()
     page.wait_for_selector("#picture:not([aria-busy])")
