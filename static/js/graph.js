@@ -59,7 +59,11 @@ document.addEventListener("htmx:afterSettle", ({ detail: { target, elt } }) => {
     rowOf(focused)?.querySelector("a").focus();
     focused = "";
   }
-  if (target.id === "evidence") show(), (target.scrollTop = 0);
+  if (target.id !== "evidence") return;
+  show();
+  target.scrollTop = 0;
+  const { top, bottom } = target.getBoundingClientRect();
+  if (top > innerHeight - 100 || bottom < 100) target.scrollIntoView(); // on narrow windows it stands below all else
 });
 window.addEventListener("htmx:pushedIntoHistory", show);
 

@@ -257,6 +257,17 @@ def test_a_picture_fits_its_window_until_it_is_moved(page, graph):
     assert page.evaluate(apart, nodes[:2]) == pytest.approx(before)
 
 
+def test_on_a_phone_what_was_asked_for_is_in_the_window(page, graph):
+    page.set_viewport_size({"width": 420, "height": 800})
+    graph.open()
+    graph.row("hydraulic pump").get_by_role("checkbox").check()
+    page.evaluate("() => scrollTo(0, 0)")
+    expect(page.get_by_role("button", name="Merge…")).to_be_in_viewport()
+    graph.row("hydraulic pump").get_by_role("link").click()
+    expect(graph.evidence.get_by_role("heading", level=2)).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Merge…")).to_be_in_viewport()
+
+
 def test_everybody_can_read_it(page, graph, project):
     for query in ("", "?view=edges&compare=dave&source=carol", "?q=nothing", "suggestions/", "figures/"):
         graph.open(query)
