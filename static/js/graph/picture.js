@@ -46,7 +46,7 @@ function styles(place, nodes, edges) {
   };
   return [
     { selector: "node", style: node }, { selector: "edge", style: line },
-    { selector: "edge[?compared]", style: { "line-color": soft, "target-arrow-color": soft, "line-opacity": 1 } },
+    { selector: "edge[?compared]", style: { "line-color": soft, "target-arrow-color": soft, "line-opacity": isFew ? 1 : 0.6 } },
     { selector: "edge[side != 'both']", style: { "line-style": "dashed", "line-dash-pattern": dashes } },
     { selector: "node[side != 'both']", style: { "border-style": "dashed", "border-dash-pattern": dashes, "border-width": 3 } },
     { selector: ".near", style: { "line-opacity": 1, "line-color": accent, "target-arrow-color": accent } },
