@@ -109,15 +109,11 @@ markTheme();
 
 const submitButtons = (form) => [...form.elements].filter((element) => element.type === "submit");
 
-const disabling = new WeakMap();
 document.addEventListener("submit", ({ target: form }) => {
-  // Disabled after this turn, so that the pressed button's own value is still sent.
-  if (form.matches("[data-submit-once]")) disabling.set(form, setTimeout(() => submitButtons(form).forEach((b) => (b.disabled = true))));
+  // Disabled after this turn, so that the pressed button's own value is still sent; not if it was refused at once.
+  if (form.matches("[data-submit-once]")) form.disabling = setTimeout(() => submitButtons(form).forEach((b) => (b.disabled = true)));
 });
-function enable(form) {
-  clearTimeout(disabling.get(form)); // refused at once
-  submitButtons(form).forEach((b) => (b.disabled = false));
-}
+const enable = (form) => (clearTimeout(form.disabling), submitButtons(form).forEach((b) => (b.disabled = false)));
 document.addEventListener("htmx:afterRequest", (event) => event.target.matches?.("form[data-submit-once]") && enable(event.target));
 window.addEventListener("pageshow", (event) => event.persisted && document.querySelectorAll("form[data-submit-once]").forEach(enable));
 

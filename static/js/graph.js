@@ -49,9 +49,7 @@ function draw() {
 }
 
 let focused = ""; // the row that had the focus, while another table comes
-document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
-  if (target.id === "graph") focused = row()?.dataset.at ?? "";
-});
+document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => target.id === "graph" && (focused = row()?.dataset.at ?? ""));
 document.addEventListener("htmx:afterSettle", ({ detail: { target, elt } }) => {
   if (target.id === "graph" || elt?.id === "graph") {
     draw();
