@@ -23,7 +23,7 @@ from annotation_service.journal_views import history_urls
 from annotation_service.json_input import to_json
 from annotation_service.models import Job
 from annotation_service.words import cut, plural
-from projects.forms import answers_refusals, toasts_refusals
+from projects.forms import answers_refusals
 from projects.models import Project
 
 from .access import graph_of, nodes_of
@@ -165,9 +165,14 @@ def count(request: Request, pk: int) -> HttpResponse:
 # --- What people do with nodes -------------------------------------------------------------------------------------------
 
 
+def _outdated(_: Request, error: Refused) -> HttpResponse:
+    """Somebody was quicker: the page shows what is there now."""
+    return trigger_client_event(refused(error), "graphChanged", {})
+
+
 def acts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @require_POST
-    @answers_refusals(lambda _, error: reswap(refused(error), "none"))
+    @answers_refusals(lambda request, error: reswap(_outdated(request, error), "none"))
     def act(request: Request, pk: int, **options: Any) -> HttpResponse:
         return view(request, graph_of(request, pk, Right.REVIEW), **options)
 
@@ -189,16 +194,18 @@ def _done(graph: Graph, text: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@toasts_refusals
+@answers_refusals(_outdated)
 def merge(request: Request, pk: int) -> HttpResponse:
     """Several nodes become one: which of them stands for it is chosen in a dialog, or named."""
     graph = graph_of(request, pk, Right.REVIEW)
     sent = request.POST if request.method == "POST" else request.GET
     ids = list(dict.fromkeys(sent.getlist("node")))
-    nodes = list(dict.fromkeys(graph.standing(ids).values()))
+    if len(ids) < 2:
+        return refused("Select two nodes or more.")
+    nodes = list(graph.standing(ids, seen=True).values())
     if request.method == "POST":
-        target = sent.get("into") or next(iter(ids), "")
-        graph.merge(target, [each for each in ids if each != target], by=request.user)
+        target = sent.get("into") or ids[0]
+        graph.merge(target, [each for each in ids if each != target], by=request.user, seen=True)
         [head] = graph.standing([target]).values()
         return _done(graph, f"{plural(len(nodes), 'node is,nodes are')} one now: “{head}”.")
     shown = NodeList.of(graph, request.GET)
@@ -207,7 +214,8 @@ def merge(request: Request, pk: int) -> HttpResponse:
     named = ((node, shown.labels.get(node.label), marks.get(node.pk, 0)) for node in nodes)
     rows = sorted(named, key=lambda row: -row[2])
     context = {"rows": rows[:MOST_NAMED], "more": rows[MOST_NAMED:], "total": sum(marks.values())}
-    return render(request, "graph/_merge.html", context | {"project": graph.project, "ids": ids})
+    context |= {"labels": len({node.label for node in nodes}), "project": graph.project, "ids": ids}
+    return render(request, "graph/_merge.html", context)
 
 
 @acts
@@ -221,7 +229,7 @@ def split(request: Request, graph: Graph) -> HttpResponse:
 @acts
 def keep_apart(request: Request, graph: Graph) -> HttpResponse:
     one, other = request.POST.get("one", ""), request.POST.get("other", "")
-    graph.keep_apart(one, other, by=request.user)
+    graph.keep_apart(one, other, by=request.user, seen=True)
     first, second = graph.found([one, other])
     return _done(graph, f"“{first}” and “{second}” stay two nodes.")
 

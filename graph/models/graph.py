@@ -138,11 +138,11 @@ def _told(known: Mapping[str, str], field: str, value: str | None) -> str:
 class NodeEdits(journal.Change):
     """One operation on the nodes of a locked graph."""
 
-    def merge(self, target: str, others: Collection[str]) -> None:
-        """Let the forms of nodes belong to another one, each named by the id of any of its forms. They keep their names and IRIs
-        for when they are split off."""
+    def merge(self, target: str, others: Collection[str], *, seen: bool = False) -> None:
+        """Let the forms of nodes belong to another one, each named as for `Graph.standing`. They keep their names and IRIs for
+        when they are split off."""
         graph: Graph = self.thing
-        standing = graph.standing([target, *others])
+        standing = graph.standing([target, *others], seen=seen)
         head = standing[target]
         rows = graph.forms_of({form.pk for form in standing.values()} - {head.pk}).select_related("node")
         self._move({row.digest: row.node and row.node.digest for row in rows}, head.digest)
@@ -153,8 +153,10 @@ class NodeEdits(journal.Change):
     def split(self, forms: Collection[str]) -> None:
         """Let each of these forms be a node of its own again."""
         found = self.thing.found(forms)
-        if standing := [form for form in found if form.node is None]:
-            raise Refused(f"“{standing[0]}” stands for its node. Split the other forms off instead.")
+        if standing := next((form for form in found if form.node is None), None):
+            if not standing.further_forms.exists():  # somebody was quicker
+                raise Refused(f"“{standing}” is a node of its own already.")
+            raise Refused(f"“{standing}” stands for its node. Split the other forms off instead.")
         self._move({form.digest: form.node.digest for form in found}, None)
         for form in found:  # takes along what it brought when it was merged
             [head], left = self.thing.found([form.node.digest]), self.thing.forms.filter(node=form.node)
@@ -173,9 +175,9 @@ class NodeEdits(journal.Change):
             row.save(update_fields=[*changed, "search_text"])
             self._note(form, before, changed)
 
-    def keep_apart(self, one: str, other: str) -> None:
+    def keep_apart(self, one: str, other: str, *, seen: bool = False) -> None:
         """Never suggest again that two nodes are the same."""
-        pair = sorted({form.digest for form in self.thing.standing([one, other]).values()})
+        pair = sorted({form.digest for form in self.thing.standing([one, other], seen=seen).values()})
         if len(pair) < 2:
             raise Refused("These are one node already.")
         first, second = self.thing.found(pair)
@@ -295,9 +297,13 @@ class Graph(Journaled):
             raise Refused("There is no such node in this graph. Reload the page.")
         return [known[form] for form in forms]
 
-    def standing(self, forms: Collection[str]) -> "dict[str, SurfaceForm]":
-        """The forms that stand for the nodes of these, by the ids of these."""
-        return {form.digest: form.node or form for form in self.found(forms)}
+    def standing(self, forms: Collection[str], *, seen: bool = False) -> "dict[str, SurfaceForm]":
+        """The forms that stand for the nodes of these, by the ids of these. Who has ``seen`` nodes names each by the form that
+        stood for it: refused if another one does by now."""
+        found = self.found(forms)
+        if seen and any(form.node for form in found):
+            raise Refused("Somebody has merged or split these meanwhile. Look at them again.")
+        return {form.digest: form.node or form for form in found}
 
     def forms_of(self, nodes: Collection[int]) -> "models.QuerySet[Any]":
         """Those that belong to nodes, given by the keys of the forms that stand for them, and these."""
@@ -312,12 +318,12 @@ class Graph(Journaled):
 
     # --- What people do with nodes ---
 
-    def merge(self, target: str, others: Collection[str], *, by: User) -> None:
-        """Make one node of several, given by ids of forms: that of ``target`` stands for it."""
+    def merge(self, target: str, others: Collection[str], *, by: User, seen: bool = False) -> None:
+        """Make one node of several, named as for `standing`: that of ``target`` stands for it."""
         if len(others) > MOST_MERGED:
             raise Refused(f"At most {MOST_MERGED:,} nodes are merged at a time.")
         with self.changing("merge", by=by) as change:
-            change.merge(target, others)
+            change.merge(target, others, seen=seen)
 
     def split(self, forms: Collection[str], *, by: User) -> None:
         """Take forms out of their nodes."""
@@ -331,10 +337,10 @@ class Graph(Journaled):
             [head] = change.thing.standing([form]).values()
             change.set(head.digest, cleaned, was)
 
-    def keep_apart(self, one: str, other: str, *, by: User) -> None:
-        """Decide that two nodes are not the same."""
+    def keep_apart(self, one: str, other: str, *, by: User, seen: bool = False) -> None:
+        """Decide that two nodes are not the same, named as for `standing`."""
         with self.changing("keep apart", by=by) as change:
-            change.keep_apart(one, other)
+            change.keep_apart(one, other, seen=seen)
 
 
 CLEANED: dict[str, Callable[[str], str]] = {

@@ -70,6 +70,8 @@ def test_forms_are_split_off_again(graph, alice):
     assert forms_of_nodes(graph) == [["thermostat", "thermostats"]]
     with pytest.raises(Refused, match="stands for its node"):
         graph.split([three[0], three[1]], by=alice)
+    with pytest.raises(Refused, match="“pump” is a node of its own already"):
+        graph.split([three[2]], by=alice)
     assert forms_of_nodes(graph) == [["thermostat", "thermostats"]]
 
 

@@ -14,7 +14,7 @@ from graph.models import Graph
 from graph.node_evidence import NodeEvidence
 from graph.node_list import NodeList
 from tests import factories
-from tests.graph.conftest import form
+from tests.graph.conftest import form, forms_of_nodes
 from tests.quality.conftest import label, say
 from tests.queries import queries_of
 
@@ -310,3 +310,40 @@ def test_only_what_is_in_the_journal_offers_undo(graph, as_alice):
     for trigger in (True, False):  # the second time nothing is changed
         answer = as_alice.post(reverse("graph:name_node", args=[graph.project.pk, form(graph, "thermostat")]), node)
         assert ("action" in answer["HX-Trigger"]) is trigger
+
+
+def test_what_somebody_has_merged_meanwhile_is_looked_at_again(graph, alice, as_alice):
+    """Otherwise nodes would end up where nobody has put them."""
+
+    def sent(name, **data):
+        return as_alice.post(reverse(f"graph:{name}", args=[graph.project.pk]), data)
+
+    one, other, pump, oil = (form(graph, text) for text in ("thermostat", "thermostats", "pump", "pump oil"))
+    assert "closeDialog" in sent("merge", node=[other, one], into=one)["HX-Trigger"]
+    for name, data in (
+        ("merge", {"node": [pump, other], "into": other}),
+        ("merge", {"node": [pump, other], "into": pump}),
+        ("merge", {"node": [pump, oil], "into": other}),
+        ("merge", {"node": [one, other], "into": one}),
+        ("keep_apart", {"one": pump, "other": other}),
+    ):
+        answer = sent(name, **data)
+        assert answer.status_code == 422 and "merged or split these meanwhile" in answer["HX-Trigger"], data
+        assert "graphChanged" in answer["HX-Trigger"]
+    assert forms_of_nodes(graph) == [["thermostat", "thermostats"]] and not graph.notsame_set.exists()
+    assert "merged or split" in ask(as_alice, graph, "merge", f"?node={pump}&node={other}")["HX-Trigger"]
+    graph.split([other], by=alice)
+    answer = sent("split", form=other)
+    assert "a node of its own already" in answer["HX-Trigger"] and "graphChanged" in answer["HX-Trigger"]
+
+
+def test_two_nodes_or_more_are_merged(graph, as_alice):
+    one, other = form(graph, "thermostat"), form(graph, "thermostats")
+    for query in ("", f"?node={one}", f"?node={one}&node={one}"):
+        answer = ask(as_alice, graph, "merge", query)
+        assert answer.status_code == 422 and "Select two nodes or more." in answer["HX-Trigger"]
+        assert "graphChanged" not in answer["HX-Trigger"], "what is selected stays"
+    address = f"?node={one}&node={other}"
+    assert "different labels" not in ask(as_alice, graph, "merge", address).content.decode()
+    address += f"&node={form(graph, 'not working')}"
+    assert "These have different labels" in ask(as_alice, graph, "merge", address).content.decode()
