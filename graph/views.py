@@ -33,7 +33,7 @@ from .figures import branch_matrix, growth, most_connected
 from .jobs import export_or_start, start_counting
 from .likeness import suggestions
 from .models import Graph
-from .models.graph import LANGUAGES
+from .models.graph import CLEANED, LANGUAGES
 from .node_evidence import NodeEvidence
 from .node_list import SIDES, SIZES, STATES, CountedEdge, CountedNode, NodeList, ends_of
 from .voices import ALL, MOST_AGREED, sources_of
@@ -253,11 +253,15 @@ class GraphForm(EditForm):
     namespace = forms.CharField(label="Namespace", help_text="with which the IRIs of labels and nodes begin")
 
 
-def _edited(request: Request, graph: Graph, form_class: type[EditForm], title: str, **about: Any) -> HttpResponse:
+def _edited(
+    request: Request, graph: Graph, form_class: type[EditForm], what: str, verb: str = "", **about: Any
+) -> HttpResponse:
     form = form_class(request.POST if request.method == "POST" else None, **about)
+    for name, field in form.fields.items():  # so that what is wrong is told at its field
+        field.validators.append(CLEANED[name])  # type: ignore[arg-type]
     if form.save():
-        return _done(graph, f"{title}: stored.")
-    return render(request, "graph/_edit.html", {"form": form, "title": title}, status=form.status)
+        return _done(graph, f"{what}: stored.")
+    return render(request, "graph/_edit.html", {"form": form, "title": f"{verb}{what}"}, status=form.status)
 
 
 @require_http_methods(["GET", "POST"])
@@ -266,7 +270,7 @@ def name_node(request: Request, pk: int, node: str) -> HttpResponse:
     graph = graph_of(request, pk, Right.REVIEW)
     [head] = nodes_of(graph, node)
     edit = partial(graph.name_node, head.digest, by=request.user)
-    return _edited(request, graph, NodeForm, f"“{head}”", thing=head, edit=edit)
+    return _edited(request, graph, NodeForm, f"“{head}”", "Name ", thing=head, edit=edit)
 
 
 @require_http_methods(["GET", "POST"])

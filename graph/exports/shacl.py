@@ -16,8 +16,9 @@ from resources.judging import Judge
 from resources.rules import EntityRule, RelationRule, Rule
 from resources.spans import REACH
 
+from ..models.graph import NAMESPACES
 from .contents import GraphContents
-from .triples import NAMESPACES, Terms, prefixes
+from .triples import Terms, prefixes
 
 ABOVE, ABOVE_RELATION = (f"[ sh:zeroOrMorePath rdfs:sub{what}Of ]" for what in ("Class", "Property"))
 RELATION, SUBJECT, OBJECT = (

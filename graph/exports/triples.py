@@ -31,21 +31,10 @@ from quality.models import GoldDecision
 from quality.voices import GOLD_VOICE
 
 from ..counting import Edge, Folding, Form, GraphItem, ReadMark, read_items
+from ..models.graph import NAMESPACES
 from ..voices import GOLD, Statement, statements
 from .contents import GraphContents, StandingForm
 
-NAMESPACES = {
-    "dcterms": "http://purl.org/dc/terms/",
-    "ev": "urn:annotation-service:evidence:",
-    "oa": "http://www.w3.org/ns/oa#",
-    "owl": "http://www.w3.org/2002/07/owl#",
-    "prov": "http://www.w3.org/ns/prov#",
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "sh": "http://www.w3.org/ns/shacl#",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-    "xsd": "http://www.w3.org/2001/XMLSchema#",
-}
 RDF_TYPE = f"{NAMESPACES['rdf']}type"
 TEXT, NUMBER, TIME, THING = "", "xsd:integer", "xsd:dateTime", "@id"
 _names = {

@@ -29,7 +29,19 @@ from .counts import add_up_nodes
 MAX_IRI_CHARACTERS = 2000
 # So many nodes are merged at a time.
 MOST_MERGED = 5000
-TAKEN_PREFIXES = ("dcterms", "ev", "oa", "owl", "prov", "rdf", "rdfs", "sh", "skos", "xsd")
+NAMESPACES = {
+    "dcterms": "http://purl.org/dc/terms/",
+    "ev": "urn:annotation-service:evidence:",
+    "oa": "http://www.w3.org/ns/oa#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "prov": "http://www.w3.org/ns/prov#",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+"""Of what else is in files in RDF, by their prefixes."""
 LANGUAGES = ["arabic", "danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"]
 LANGUAGES += ["portuguese", "romanian", "russian", "spanish", "swedish"]
 """Those that Snowball has a stemmer for."""
@@ -60,12 +72,14 @@ def digest(label: str, form: str) -> str:
 _is_id = re.compile("[0-9a-f]{32}").fullmatch
 
 
-def clean_iri(value: str) -> str:
+def clean_iri(value: str, example: str = "https://www.wikidata.org/entity/Q134574") -> str:
     """Raises `Refused` for what is no absolute IRI; nothing takes away what was there."""
     iri = normalized(check_text(value)).strip() if value.strip() else ""
+    if re.match("(javascript|data|vbscript):", iri, re.I):
+        raise Refused(f"Programs that show files run this. An IRI names a thing, such as {example}.")
     if iri and not _is_iri(iri):
         raise Refused(
-            "An IRI begins with its scheme, and has no spaces: such as https://www.wikidata.org/entity/Q134574."
+            f'An IRI begins with its scheme, and has no spaces and none of < > " {{ }} | ^ ` \\: such as {example}.'
         )
     if len(iri) > MAX_IRI_CHARACTERS:
         raise Refused(f"An IRI has at most {MAX_IRI_CHARACTERS} characters here.")
@@ -87,14 +101,17 @@ def clean_stem(value: str) -> str:
 def clean_prefix(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,19}", value):
         raise Refused("A prefix has 1 to 20 letters, digits, “-” and “_”, and begins with a letter.")
-    if value in TAKEN_PREFIXES:
-        raise Refused(f"“{value}” is taken: these prefixes stand for something else: {', '.join(TAKEN_PREFIXES)}.")
+    if value in NAMESPACES:
+        raise Refused(f"“{value}” is taken: these prefixes stand for something else: {', '.join(NAMESPACES)}.")
     return value
 
 
 def clean_namespace(value: str) -> str:
-    if not (iri := clean_iri(value)) or iri[-1] not in "/#":
-        raise Refused("A namespace is an IRI that ends with “/” or “#”, such as https://example.org/graph/.")
+    example = "https://example.org/graph/"
+    if not (iri := clean_iri(value, example)) or iri[-1] not in "/#":
+        raise Refused(f"A namespace is an IRI that ends with “/” or “#”, such as {example}.")
+    if iri in NAMESPACES.values():
+        raise Refused(f"This namespace is that of a vocabulary. Choose one of your own, such as {example}.")
     return iri
 
 
@@ -381,7 +398,7 @@ class SurfaceForm(models.Model):
 
     @property
     def link(self) -> str:
-        """Its IRI, if browsers open it: others, such as “javascript:”, are no addresses."""
+        """Its IRI, if browsers open it: others, such as “urn:”, are no addresses."""
         return self.iri if self.iri.startswith(("https://", "http://")) else ""
 
     def searched(self) -> str:

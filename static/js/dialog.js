@@ -15,7 +15,7 @@ function afterSwap({ detail: { target } }) {
 function showDialog() {
   dialog.setAttribute("aria-label", $("h1, h2")?.textContent.trim() ?? "");
   if (!dialog.open) dialog.showModal(), $("input[autofocus]")?.select();
-  else $("[aria-invalid=true], [autofocus], input:not([type=hidden]), button:not([data-close])")?.focus();
+  else ($("[aria-invalid=true]") ?? $("[autofocus], input:not([type=hidden]), button:not([data-close])"))?.focus();
   placeToasts();
 }
 

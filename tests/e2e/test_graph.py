@@ -130,6 +130,7 @@ def test_splitting_and_naming(page, graph, project, problems):
     dialog.get_by_label("IRI").fill("no iri")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_contain_text("An IRI begins with its scheme")
+    expect(dialog.get_by_label("IRI")).to_be_focused()
     expect(dialog.get_by_label("IRI")).to_have_value("no iri")
     dialog.get_by_label("IRI").fill("https://www.wikidata.org/entity/Q1")
     dialog.get_by_label("Name").fill("Hydraulic pump")

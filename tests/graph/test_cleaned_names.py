@@ -3,7 +3,7 @@
 import pytest
 
 from annotation_service.inputs import Refused
-from graph.models.graph import CLEANED
+from graph.models.graph import CLEANED, NAMESPACES
 
 
 @pytest.mark.parametrize("name", ["name", "iri", "external_id"])
@@ -12,7 +12,9 @@ def test_an_empty_text_takes_it_away(name, value):
     assert CLEANED[name](value) == ""
 
 
-@pytest.mark.parametrize("iri", ["urn:x:1", " https://example.org/é?a=b#c ", "HTTP://x/\u200c", "a+b-c.d:e"])
+@pytest.mark.parametrize(
+    "iri", ["urn:x:1", "database:x", " https://example.org/é?a=b#c ", "HTTP://x/\u200c", "a+b-c.d:e"]
+)
 def test_an_iri_is_taken(iri):
     assert CLEANED["iri"](iri) == iri.strip()
 
@@ -31,8 +33,14 @@ def test_an_iri_is_taken(iri):
     ],
 )
 def test_what_is_no_iri_is_refused(iri):
-    with pytest.raises(Refused, match="begins with its scheme"):
+    with pytest.raises(Refused, match=r'begins with its scheme, and has no spaces and none of < > " \{ \} \| \^ ` \\'):
         CLEANED["iri"](iri)
+
+
+@pytest.mark.parametrize("scheme", ["javascript", "JavaScript", "data", "VBScript"])
+def test_no_iri_runs_in_what_shows_files(scheme):
+    with pytest.raises(Refused, match="Programs that show files run this"):
+        CLEANED["iri"](f" {scheme}:alert(1)")
 
 
 @pytest.mark.parametrize("prefix", ["ev", "dcterms", "prov", "1a", "a.b", "", "x" * 21])
@@ -41,8 +49,8 @@ def test_a_prefix_that_would_be_unclear_is_refused(prefix):
         CLEANED["prefix"](prefix)
 
 
-@pytest.mark.parametrize("namespace", ["", "https://x", "https://x/a b/"])
-def test_a_namespace_ends_where_names_can_follow(namespace):
-    with pytest.raises(Refused):
+@pytest.mark.parametrize("namespace", ["", "https://x", "https://x/a b/", *NAMESPACES.values()])
+def test_a_namespace_is_ones_own_and_ends_where_names_can_follow(namespace):
+    with pytest.raises(Refused, match=r"such as https://example\.org/graph/"):
         CLEANED["namespace"](namespace)
     assert CLEANED["namespace"]("https://x#") == "https://x#"

@@ -26,10 +26,10 @@ from datasets.models import Annotation, Entity, Item, Relation
 from datasets.models.broken import judge_of
 from datasets.models.judged import broken_in
 from graph.counting import refresh
-from graph.exports import GRAPH_FORMATS, file_name, property_graphs, triples, write_graph
+from graph.exports import GRAPH_FORMATS, file_name, property_graphs, write_graph
 from graph.exports.contents import GraphContents
 from graph.models import EdgeTotal, SurfaceForm
-from graph.models.graph import digest
+from graph.models.graph import NAMESPACES, digest
 from graph.voices import GraphSource, source_named
 from ontologies.models import Ontology, OntologyItem
 from projects import bundle
@@ -53,7 +53,7 @@ from tests.graph.random_graphs import (
 from tests.resource_sets import make
 from tests.soak import amount
 
-EV, OA = Namespace(triples.NAMESPACES["ev"]), Namespace(triples.NAMESPACES["oa"])
+EV, OA = Namespace(NAMESPACES["ev"]), Namespace(NAMESPACES["oa"])
 pytestmark = pytest.mark.django_db
 
 
@@ -152,7 +152,7 @@ BEHIND = """SELECT ?name ?number ?id ?start ?end ?text ?first ?last ?created WHE
 
 @pytest.mark.parametrize(("name", "format"), [("trig", "trig"), ("jsonld", "json-ld")])
 def test_it_tells_who_says_something_and_where(told, name, format):
-    found = rdf(written(told, "all", name), format).query(BEHIND, initNs=triples.NAMESPACES)
+    found = rdf(written(told, "all", name), format).query(BEHIND, initNs=NAMESPACES)
     place = (1, "A/1", 5, 16, "Pump  leaks", 2, 3)
     assert sorted(tuple(each.toPython() for each in row[:-1]) for row in found) == [("carol", *place), ("dave", *place)]
     created = set(Relation.objects.values_list("created_at", flat=True))

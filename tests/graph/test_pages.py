@@ -347,3 +347,19 @@ def test_two_nodes_or_more_are_merged(graph, as_alice):
     assert "different labels" not in ask(as_alice, graph, "merge", address).content.decode()
     address += f"&node={form(graph, 'not working')}"
     assert "These have different labels" in ask(as_alice, graph, "merge", address).content.decode()
+
+
+@pytest.mark.parametrize(("field", "why"), [("iri", "none of &lt;"), ("name", "turns the direction")])
+def test_what_is_no_name_is_told_at_its_field(graph, as_alice, field, why):
+    values = {"name": "", "iri": "", "external_id": "", field: "https://x/<\u202e>"}
+    answer = as_alice.post(reverse("graph:name_node", args=[graph.project.pk, form(graph, "pump")]), values)
+    told = answer.context["form"]
+    assert answer.status_code == 422 and list(told.errors) == [field] and why in str(told.errors[field])
+    assert "Name “pump”" in answer.content.decode()
+
+
+@pytest.mark.parametrize(("field", "value"), [("prefix", "1"), ("namespace", "https://example.org")])
+def test_what_is_no_setting_is_told_at_its_field(graph, as_alice, field, value):
+    values = {"stem": "", "prefix": "own", "namespace": "https://example.org/own/", field: value}
+    answer = as_alice.post(reverse("graph:edit", args=[graph.project.pk]), values)
+    assert answer.status_code == 422 and list(answer.context["form"].errors) == [field]
