@@ -125,6 +125,12 @@ class GraphChange(JournalRow):
     class Meta(JournalRow.Meta):
         constraints = [UniqueConstraint(fields=["graph", "version"], name="graphchange_version")]
 
+    def subject(self) -> str:
+        """Of two that became one node or two both: the toast of that has named one of them."""
+        if self.count == 1 and (step := self.steps()[0]).field == "node":
+            return " and ".join(f"“{name}”" for name in (step.name, step.before, step.after) if name != "its own")
+        return super().subject()
+
     def known_of(self, items: Sequence[tuple[str, Sequence[Any]]]) -> dict[str, str]:
         nodes = {state["node"] for _, states in items for state in states if state and state.get("node")}
         return self.names({key for key, _ in items} | nodes)

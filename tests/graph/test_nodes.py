@@ -130,6 +130,17 @@ def test_two_are_kept_apart_whichever_is_named_first(graph, alice):
         graph.keep_apart(one, other, by=alice)
 
 
+def test_what_a_step_is_about_names_both_nodes(graph, alice):
+    one, other = form(graph, "thermostat"), form(graph, "thermostats")
+    graph.merge(one, [other], by=alice)
+    assert graph.undo(by=alice).outcome() == "Undone: merge, “thermostats” and “thermostat”."
+    graph.redo(by=alice)
+    graph.split([other], by=alice)
+    assert graph.written.subject() == "“thermostats” and “thermostat”"
+    graph.name_node(one, name="Regulator", by=alice)
+    assert graph.written.subject() == "“Regulator”"
+
+
 def test_everything_is_undone_step_by_step_and_done_again(graph, alice):
     one, two, three = (form(graph, text) for text in ("thermostat", "thermostats", "pump"))
     steps = [state(graph)]
