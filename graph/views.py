@@ -23,7 +23,7 @@ from annotation_service.journal_views import history_urls
 from annotation_service.json_input import to_json
 from annotation_service.models import Job
 from annotation_service.words import cut, plural
-from projects.forms import answers_refusals
+from projects.forms import answers_refusals, refusals_in
 from projects.models import Project
 
 from .access import graph_of, nodes_of
@@ -312,7 +312,9 @@ HISTORY = history_urls(reads, acts, changed)
 class GraphFileForm(forms.Form):
     format = forms.ChoiceField(choices=lambda: [(each.name, each.title) for each in GRAPH_FORMATS.values()])
     source = forms.ChoiceField(label="Whose marks")
-    agreed = forms.IntegerField(min_value=1, max_value=MOST_AGREED, initial=1, label="At least so many people agree")
+    agreed = forms.CharField(
+        label="At least so many people agree", widget=forms.NumberInput({"min": 1, "max": MOST_AGREED})
+    )
 
     def __init__(self, data: Any, project: Project) -> None:
         sources = sources_of(project)
@@ -322,6 +324,9 @@ class GraphFileForm(forms.Form):
         choice.choices = sources
         if self.data["source"] != ALL:
             del self.fields["agreed"]
+        if self.data["format"] == "shacl":  # has what nobody marked
+            for name in self.fields.keys() - {"format"}:
+                self.fields[name].widget = forms.HiddenInput()
 
 
 @require_http_methods(["GET", "POST"])
@@ -330,10 +335,8 @@ def export(request: Request, pk: int) -> HttpResponseBase:
     graph = graph_of(request, pk)
     form = GraphFileForm(request.POST if request.method == "POST" else request.GET, graph.project)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals_in(form):
             made = export_or_start(request, graph, **form.cleaned_data)
             return redirect("job", pk=made.pk) if isinstance(made, Job) else made
-        except Refused as error:
-            form.add_error(None, str(error))
     context = {"form": form, "graph": graph, "project": graph.project, "format": GRAPH_FORMATS.get(form.data["format"])}
     return render(request, "graph/_export.html", context, status=422 if request.method == "POST" else 200)

@@ -41,6 +41,10 @@ class GraphFormat:
     ending: str = ""
     """Of the name of the file, if it is not its own."""
 
+    @property
+    def is_rdf(self) -> bool:
+        return self.content_type in ("application/trig", "application/ld+json", "text/turtle")
+
     def write(self, contents: GraphContents, target: IO[bytes]) -> None:
         if not isinstance(self.pieces, Mapping):
             target.writelines(piece.encode() for piece in self.pieces(contents))

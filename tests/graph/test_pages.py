@@ -363,3 +363,22 @@ def test_what_is_no_setting_is_told_at_its_field(graph, as_alice, field, value):
     values = {"stem": "", "prefix": "own", "namespace": "https://example.org/own/", field: value}
     answer = as_alice.post(reverse("graph:edit", args=[graph.project.pk]), values)
     assert answer.status_code == 422 and list(answer.context["form"].errors) == [field]
+
+
+def test_the_download_asks_what_a_format_needs(graph, as_alice):
+    def fields(format):
+        answer = ask(as_alice, graph, "export", f"?format={format}&source=all")
+        return [each.name for each in answer.context["form"].visible_fields()], "IRIs in it" in answer.content.decode()
+
+    for format in ("trig", "jsonld", "ttl"):
+        assert fields(format) == (["format", "source", "agreed"], True)
+    for format in ("json", "graphml", "neo4j"):
+        assert fields(format) == (["format", "source", "agreed"], False)
+    assert fields("shacl") == (["format"], True)
+
+
+@pytest.mark.parametrize("agreed", ["0", "1000", "x"])
+def test_how_many_agree_is_told_at_its_field(graph, as_alice, agreed):
+    data = {"format": "json", "source": "all", "agreed": agreed}
+    answer = as_alice.post(reverse("graph:export", args=[graph.project.pk]), data)
+    assert answer.context["form"].errors == {"agreed": ["This must be a number of people, from 1 to 999."]}
