@@ -446,6 +446,12 @@ def test_it_begins_with_what_there_is_in_json(told, tmp_path):
     assert (tmp_path / "file").read_bytes() == written(told, "all", "json")
 
 
+@pytest.mark.parametrize(("source", "told_to"), [("all", ""), ("gold", "There are no marks of this source: Gold.\n")])
+def test_the_command_says_what_has_no_marks(told, capsys, tmp_path, source, told_to):
+    call_command("export", "graph", str(told.pk), source=source, output=tmp_path / "file")
+    assert capsys.readouterr().err == told_to
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

@@ -84,7 +84,7 @@ class Command(ServiceCommand):
         if what == "ontology":
             return partial(self._write_labels, format=next(each for each in DOWNLOADS if each.name == name))
         if what == "graph":
-            return partial(_write_graph, source=options["source"], agreed=options["agreed"], format=name)
+            return partial(self._write_graph, source=options["source"], agreed=options["agreed"], format=name)
         if name in OWN_FORMATS:
             if what == "gold":
                 return lambda project, target: write_gold(project, OWN_FORMATS[name], target)
@@ -106,10 +106,13 @@ class Command(ServiceCommand):
         if format.loses:
             self.stderr.write(f"{format.label} has no place for {format.loses}.")
 
-
-def _write_graph(project: Project, target: IO[bytes], *, source: str | None, agreed: int | None, format: str) -> None:
-    chosen = source_named(project, source or sources_of(project)[0][0], 1 if agreed is None else agreed)
-    write_graph(Graph.of(project), chosen, format, target)
+    def _write_graph(
+        self, project: Project, target: IO[bytes], *, source: str | None, agreed: int | None, format: str
+    ) -> None:
+        chosen = source_named(project, source or sources_of(project)[0][0], 1 if agreed is None else agreed)
+        write_graph(graph := Graph.of(project), chosen, format, target)
+        if not graph.nodetotal_set.filter(voice=chosen.voice).exists():
+            self.stderr.write(f"There are no marks of this source: {chosen}.")
 
 
 def _names_of_formats(what: str) -> list[str]:
@@ -146,6 +149,6 @@ WRITERS: dict[str, tuple[type[Model], Callable[[Any, IO[bytes]], object]]] = {
     "preannotations": (PreannotationSet, _write_document),
     "dataset": (Dataset, lambda dataset, target: exports.JSON.write(dataset, dataset.items(), target)),
     "project": (Project, bundle.write),
-    "graph": (Project, partial(_write_graph, source=None, agreed=None, format="json")),
+    "graph": (Project, bundle.write),  # of the project; the graph is always written in a format
     "gold": (Project, lambda project, target: write_gold(project, exports.JSON, target)),
 }
