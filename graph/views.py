@@ -66,6 +66,9 @@ def _standing(request: Request, graph: Graph) -> dict[str, Any]:
         "keeps": Right.KEEP in rights,
         "manages": Right.MANAGE in rights,
         "edits": Right.REVIEW in rights,
+        # Asked for where their buttons are.
+        "undoable": partial(graph.undoable, request.user),
+        "redoable": partial(graph.redoable, request.user),
     }
 
 

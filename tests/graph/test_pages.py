@@ -1,5 +1,7 @@
 """The pages of a graph: what is listed, filtered, compared and added up, and what stands behind it."""
 
+import re
+
 import pytest
 from django.http import QueryDict
 from django.urls import reverse
@@ -382,3 +384,28 @@ def test_how_many_agree_is_told_at_its_field(graph, as_alice, agreed):
     data = {"format": "json", "source": "all", "agreed": agreed}
     answer = as_alice.post(reverse("graph:export", args=[graph.project.pk]), data)
     assert answer.context["form"].errors == {"agreed": ["This must be a number of people, from 1 to 999."]}
+
+
+WHOLE = {"HX-Request": "false"}
+
+
+@pytest.mark.parametrize(("name", "part"), [("page", "graph"), ("suggestions", "pairs")])
+def test_only_what_can_be_undone_or_redone_is_offered(graph, as_alice, name, part):
+    def offered():
+        pages = [ask(as_alice, graph, name, headers=headers) for headers in (WHOLE, {"HX-Target": part})]
+        [found, same] = [re.findall("</span> (Undo|Redo)( merge|)</button>", each.content.decode()) for each in pages]
+        assert found == same
+        return [step + verb for step, verb in found]
+
+    alice = graph.project.created_by
+    assert offered() == ["Undo"]
+    graph.merge(form(graph, "thermostat"), [form(graph, "pump")], by=alice)
+    assert offered() == ["Undo merge"]
+    graph.undo(by=alice)
+    assert offered() == ["Undo", "Redo merge"]
+
+
+def test_suggestions_tell_whose_marks_they_are_of(graph, as_alice):
+    for query, whose in (("?source=carol", "carol"), ("", "Everybody")):
+        page = ask(as_alice, graph, "suggestions", query, headers=WHOLE).content.decode()
+        assert f"Whose marks: {whose}" in page
