@@ -1,8 +1,11 @@
 // Pairs of nodes that may be the same: decided by keys, one after the other.
 
 const rows = () => [...document.querySelectorAll("#pairs .pair")];
+const rowOf = (pair) => document.querySelector(`#pairs .pair[data-pair="${CSS.escape(pair)}"]`);
 const now = () => document.activeElement.closest("#pairs .pair") ?? rows()[0];
-let place = 0; // of the row that is decided
+const decided = []; // pairs with their keys, each sent when the table has come that the one before has changed
+let isSent = false; // the first of them
+let focused = ["", 0]; // the pair that had the focus, and its place, while another table comes
 
 function step(by) {
   const all = rows();
@@ -10,13 +13,19 @@ function step(by) {
 }
 
 function decide(key) {
-  place = rows().indexOf(now());
-  const button = now()?.querySelector(`[data-decide="${key}"]`);
-  if (!button || button.disabled) return;
-  for (const each of now().querySelectorAll("[data-decide]")) each.disabled = true; // a second press is for the next pair
-  button.disabled = false;
-  button.click();
-  button.disabled = true;
+  if (!now()) return;
+  decided.push([now().dataset.pair, key]);
+  step(1); // a second press is for the next pair
+  send();
+}
+
+function send() {
+  while (decided.length && !isSent) {
+    const [pair, key] = decided[0];
+    const button = rowOf(pair)?.querySelector(`[data-decide="${key}"]`);
+    if (!button) decided.shift(); // no longer suggested
+    else (isSent = true), button.click();
+  }
 }
 
 const KEYS = {
@@ -24,7 +33,7 @@ const KEYS = {
   ArrowUp: () => step(-1),
   y: () => decide("y"),
   n: () => decide("n"),
-  u: () => document.querySelector("[data-key=u]")?.click(),
+  u: () => document.querySelector("[data-key=u]:enabled")?.click(),
 };
 
 document.addEventListener("keydown", (event) => {
@@ -32,8 +41,15 @@ document.addEventListener("keydown", (event) => {
   if (Object.hasOwn(KEYS, event.key)) event.preventDefault(), KEYS[event.key]();
 });
 document.addEventListener("htmx:afterRequest", ({ detail: { successful, elt } }) => {
-  if (!successful) for (const each of elt.closest(".pair")?.querySelectorAll("[data-decide]") ?? []) each.disabled = false;
+  if (!successful) (decided.length = 0), elt.closest(".pair")?.focus();
+  else if (elt.matches("[data-decide]")) decided.shift();
+  isSent &&= !elt.matches("[data-decide]");
+});
+document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
+  if (target.id === "pairs") focused = [now()?.dataset.pair ?? "", rows().indexOf(now())];
 });
 document.addEventListener("htmx:afterSettle", ({ detail: { target, elt } }) => {
-  if (target.id === "pairs" || elt?.id === "pairs") rows()[Math.min(place, rows().length - 1)]?.focus();
+  if (target.id !== "pairs" && elt?.id !== "pairs") return;
+  (rowOf(focused[0]) ?? rows()[Math.min(focused[1], rows().length - 1)])?.focus();
+  send();
 });

@@ -153,6 +153,9 @@ def test_suggestions_are_decided_by_keys(page, graph, project):
     page.goto(f"/projects/{project.pk}/graph/")
     page.goto(f"/projects/{project.pk}/graph/suggestions/")
     expect(page.locator(".pair")).to_have_count(1)
+    page.set_viewport_size({"width": 420, "height": 800})
+    assert min(cell.bounding_box()["width"] for cell in page.locator(".pair > td").all()[:2]) > 100
+    expect(page.get_by_role("button", name="are two things")).to_be_in_viewport(ratio=1)
     page.keyboard.press("n")
     expect(page.locator(".pair")).to_have_count(0)
     page.keyboard.press("u")
@@ -160,6 +163,43 @@ def test_suggestions_are_decided_by_keys(page, graph, project):
     page.keyboard.press("y")
     expect(page.locator(".pair")).to_have_count(0)
     assert Graph.of(project).forms.filter(node__isnull=False).count() == 1
+
+
+def test_quick_presses_decide_one_pair_after_the_other(page, sign_in, alice, carol):
+    project = factories.project(by=alice, annotators=[carol], text="pump\npumps\nvalve\nvalves\nhose\nhoses\n")
+    for item in project.dataset.items():
+        say(item, carol, "PhysicalObject 0")
+    sign_in(page, alice)
+    page.goto(f"/projects/{project.pk}/graph/")
+    page.goto(f"/projects/{project.pk}/graph/suggestions/")
+    expect(page.locator(".pair")).to_have_count(3)
+    third = page.locator(".pair").nth(2).get_attribute("data-pair")
+    page.keyboard.press("n")
+    page.keyboard.press("y")
+    expect(page.locator(".pair")).to_have_count(1)
+    expect(page.locator(".pair")).to_have_attribute("data-pair", third)
+    expect(page.locator(".pair")).to_be_focused()
+    graph = Graph.of(project)
+    assert [row.verb for row in graph.changes.order_by("version")] == ["keep apart", "merge"]
+
+
+def test_two_windows_do_not_merge_what_they_have_not_seen(page, graph, project, problems):
+    problems.expect("422")
+    graph.open()
+    for words in ("hyd pump", "seal"):
+        graph.row(words).get_by_role("checkbox").check()
+    page.keyboard.press("m")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("These have different labels")
+    of = Graph.of(project)
+    pumps = [of.forms.get(text=text).digest for text in ("hydraulic pump", "hyd pump")]
+    of.merge(pumps[0], pumps[1:], by=project.created_by)
+    dialog.get_by_role("button", name="Merge").click()
+    expect(page.locator(".toast")).to_contain_text("Somebody has merged or split these meanwhile.")
+    expect(dialog).to_have_count(0)
+    expect(graph.row("hydraulic pump")).to_contain_text("+1 form")
+    expect(page.locator("#selected")).to_be_hidden()
+    assert of.changes.count() == 1
 
 
 def test_neighbours_come_on_demand_and_the_picture_can_be_taken_away(page, graph):
