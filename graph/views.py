@@ -23,7 +23,7 @@ from annotation_service.journal_views import history_urls
 from annotation_service.json_input import to_json
 from annotation_service.models import Job
 from annotation_service.words import cut, plural
-from projects.forms import answers_refusals, refusals_in
+from projects.forms import answers_refusals, refusals_in, toasts_refusals
 from projects.models import Project
 
 from .access import graph_of, nodes_of
@@ -147,16 +147,14 @@ def _evidence(shown: NodeList, request: Request, chosen: str) -> dict[str, Any]:
     return {"evidence": found, "places": found.page(request.GET.get("places")), "at": found.key}
 
 
+@toasts_refusals
 @reads
 def neighbours(request: Request, graph: Graph, node: str) -> JsonResponse:
     """The neighbours of a node, for the picture."""
     shown = NodeList.of(graph, request.GET)
-    try:
-        [form] = graph.standing([node]).values()
-        edges = shown.neighbours(form)
-    except Refused as error:
-        raise Http404(str(error)) from None
-    return JsonResponse(_picture(shown, shown.nodes_of(ends_of(edges) | {form.pk}), edges))
+    [head] = nodes_of(graph, node)
+    edges = shown.neighbours(head)
+    return JsonResponse(_picture(shown, shown.nodes_of(ends_of(edges) | {head.pk}), edges))
 
 
 @require_POST

@@ -92,7 +92,8 @@ def test_what_is_typed_stays_when_the_answer_of_a_new_name_brings_the_details(ed
     until_described(editor, "Condition", "How a thing is.")
 
 
-def test_an_item_stays_when_what_was_typed_there_is_refused_after_choosing_another(editor, page, bob, problems):
+def refused_on_leaving(editor, page, bob, problems):
+    """The answer to what is typed at “State”, which somebody else has described, and left for “Activity”."""
     problems.expect("409 (Conflict)")
     editor.select("State")
     editor.ontology.items().get(name="State").describe("Theirs", by=bob)
@@ -100,6 +101,11 @@ def test_an_item_stays_when_what_was_typed_there_is_refused_after_choosing_anoth
     description(editor).fill("Mine")
     editor.row("Activity").locator(".name").click()
     answer.made()
+    return answer
+
+
+def test_an_item_stays_when_what_was_typed_there_is_refused_after_choosing_another(editor, page, bob, problems):
+    answer = refused_on_leaving(editor, page, bob, problems)
     answer.arrive()
     expect(editor.details.locator("[role=alert]")).to_contain_text("Theirs")
     expect(description(editor)).to_have_value("Mine")
@@ -111,13 +117,7 @@ def test_an_item_stays_when_what_was_typed_there_is_refused_after_choosing_anoth
 def test_what_is_typed_for_the_next_label_does_not_go_into_the_refused_text_of_the_one_before(
     editor, page, bob, problems
 ):
-    problems.expect("409 (Conflict)")
-    editor.select("State")
-    editor.ontology.items().get(name="State").describe("Theirs", by=bob)
-    answer = Late(page, "**/describe/")
-    description(editor).fill("Mine")
-    editor.row("Activity").locator(".name").click()
-    answer.made()
+    answer = refused_on_leaving(editor, page, bob, problems)
     editor.details.locator("textarea").click(force=True)
     expect(editor.details.locator(".coming textarea")).to_be_focused()
     page.keyboard.type("What is")
